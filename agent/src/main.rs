@@ -1,0 +1,2 @@
+//! (first light: being built)
+fn main() {}

@@ -1,0 +1,1 @@
+//! (first light: being built)

@@ -1,0 +1,3 @@
+module bessemer.dev/tests/kubernetes/pause
+
+go 1.26.0
