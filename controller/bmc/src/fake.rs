@@ -1,0 +1,182 @@
+//! An in-memory rack of BMCs for tests: it remembers what was asked, and lies on request.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::{
+    Address, Bmc, BmcConnector, BmcError, BootOverride, Credentials, Identity, PowerAction, PowerState, ReadBack,
+};
+
+/// Something that was asked of a [`FakeBmc`] and reached it with the right credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// [`Bmc::identify`].
+    Identify,
+    /// [`Bmc::power`].
+    Power(PowerAction),
+    /// [`Bmc::set_boot_override`].
+    BootOverride(BootOverride),
+}
+
+/// One pretended BMC. Reading the power state is not recorded: it is polled.
+pub struct FakeBmc {
+    address: Address,
+    state: Mutex<State>,
+}
+
+struct State {
+    credentials: Credentials,
+    reachable: bool,
+    power: PowerState,
+    boot: Option<BootOverride>,
+    obeys: bool,
+    acts: Vec<Act>,
+}
+
+impl FakeBmc {
+    /// A BMC whose server is off and which lets `credentials` in.
+    #[must_use]
+    pub fn new(address: Address, credentials: Credentials) -> Arc<Self> {
+        let state =
+            State { credentials, reachable: true, power: PowerState::Off, boot: None, obeys: true, acts: Vec::new() };
+        Arc::new(Self { address, state: Mutex::new(state) })
+    }
+
+    /// Everything asked so far, in order.
+    #[must_use]
+    pub fn acts(&self) -> Vec<Act> {
+        self.lock().acts.clone()
+    }
+
+    /// The power state now.
+    #[must_use]
+    pub fn power_now(&self) -> PowerState {
+        self.lock().power
+    }
+
+    /// The last boot override, if any.
+    #[must_use]
+    pub fn boot_now(&self) -> Option<BootOverride> {
+        self.lock().boot
+    }
+
+    /// Sets the power state behind the caller's back.
+    pub fn set_power_state(&self, power: PowerState) {
+        self.lock().power = power;
+    }
+
+    /// Whether it answers at all.
+    pub fn set_reachable(&self, reachable: bool) {
+        self.lock().reachable = reachable;
+    }
+
+    /// Whether a power act changes anything.
+    pub fn set_obeys(&self, obeys: bool) {
+        self.lock().obeys = obeys;
+    }
+
+    /// Changes whom it lets in.
+    pub fn set_credentials(&self, credentials: Credentials) {
+        self.lock().credentials = credentials;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connector over [`FakeBmc`]s; an address nobody added is unreachable.
+#[derive(Default)]
+pub struct FakeConnector {
+    bmcs: Mutex<HashMap<Address, Arc<FakeBmc>>>,
+}
+
+impl FakeConnector {
+    /// An empty rack.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a BMC into the rack.
+    pub fn add(&self, bmc: Arc<FakeBmc>) {
+        self.bmcs.lock().unwrap_or_else(PoisonError::into_inner).insert(bmc.address.clone(), bmc);
+    }
+}
+
+impl BmcConnector for FakeConnector {
+    fn connect(&self, address: &Address, credentials: Credentials) -> Result<Arc<dyn Bmc>, BmcError> {
+        let bmc = self.bmcs.lock().unwrap_or_else(PoisonError::into_inner).get(address).cloned();
+        Ok(Arc::new(FakeClient { address: address.clone(), bmc, credentials }))
+    }
+
+    fn forget(&self, _address: &Address) {}
+}
+
+struct FakeClient {
+    address: Address,
+    bmc: Option<Arc<FakeBmc>>,
+    credentials: Credentials,
+}
+
+impl FakeClient {
+    fn enter(&self) -> Result<MutexGuard<'_, State>, BmcError> {
+        let unreachable = || BmcError::Unreachable {
+            address: self.address.to_string(),
+            deadline: Duration::from_secs(1),
+            why: "the fake does not answer".to_owned(),
+        };
+        let state = self.bmc.as_ref().ok_or_else(unreachable)?.lock();
+        if !state.reachable {
+            return Err(unreachable());
+        }
+        if state.credentials != self.credentials {
+            return Err(BmcError::BadCredentials {
+                address: self.address.to_string(),
+                user: self.credentials.username().to_owned(),
+                why: "wrong user name or password".to_owned(),
+            });
+        }
+        Ok(state)
+    }
+}
+
+#[async_trait]
+impl Bmc for FakeClient {
+    async fn identify(&self) -> Result<Identity, BmcError> {
+        self.enter()?.acts.push(Act::Identify);
+        Ok(Identity { manufacturer_id: 0, product_id: 0, firmware: "0.0".to_owned(), system_guid: None })
+    }
+
+    async fn power_state(&self) -> Result<PowerState, BmcError> {
+        Ok(self.enter()?.power)
+    }
+
+    async fn power(&self, action: PowerAction) -> Result<(), BmcError> {
+        let mut state = self.enter()?;
+        state.acts.push(Act::Power(action));
+        if !state.obeys {
+            return Err(BmcError::NotApplied {
+                address: self.address.to_string(),
+                wrote: action.to_string(),
+                read: state.power.to_string(),
+                deadline: Duration::from_secs(1),
+            });
+        }
+        state.power = match action {
+            PowerAction::On | PowerAction::Reset | PowerAction::Cycle => PowerState::On,
+            PowerAction::ForceOff | PowerAction::GracefulOff => PowerState::Off,
+        };
+        Ok(())
+    }
+
+    async fn set_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError> {
+        let mut state = self.enter()?;
+        state.acts.push(Act::BootOverride(wanted));
+        state.boot = Some(wanted);
+        Ok(ReadBack::Confirmed)
+    }
+}
