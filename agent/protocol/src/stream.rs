@@ -1,0 +1,73 @@
+//! The two directions of the long-lived stream.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{HardwareIdentity, NodeReport, Outcome, Role, WorkId, WorkItem};
+
+/// From the agent to the controller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "type")]
+pub enum Up {
+    /// First on every stream.
+    #[serde(rename_all = "camelCase")]
+    Hello {
+        /// Which life.
+        role: Role,
+        /// The agent's version.
+        agent_version: String,
+        /// Who it runs on.
+        identity: HardwareIdentity,
+        /// Every item it still remembers.
+        items: Vec<ItemState>,
+    },
+    /// Sent each [`crate::HEARTBEAT_SECONDS`] when nothing else was.
+    Heartbeat,
+    /// At most one a second and item.
+    #[serde(rename_all = "camelCase")]
+    Progress {
+        /// Of which item.
+        work_id: WorkId,
+        /// What it is doing, such as `writing`.
+        phase: String,
+        /// Bytes done.
+        done: u64,
+        /// Bytes in all, when known.
+        total: Option<u64>,
+    },
+    /// An item ended. Repeated on each new stream until [`Down::Stored`].
+    #[serde(rename_all = "camelCase")]
+    Result {
+        /// Which item.
+        work_id: WorkId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// The node role's state; sent on each change and first on every stream.
+    Node(NodeReport),
+}
+
+/// From the controller to the agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "type")]
+pub enum Down {
+    /// Do this, unless the id is known already.
+    Work(WorkItem),
+    /// The result of this item is safe; the agent may forget it.
+    #[serde(rename_all = "camelCase")]
+    Stored {
+        /// Which item.
+        work_id: WorkId,
+    },
+    /// Keeps the stream alive; an agent that hears nothing for three heartbeats reconnects.
+    Heartbeat,
+}
+
+/// An item as the agent remembers it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemState {
+    /// Which item.
+    pub work_id: WorkId,
+    /// None while it runs.
+    pub outcome: Option<Outcome>,
+}

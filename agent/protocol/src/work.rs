@@ -1,0 +1,204 @@
+//! Work items: what the controller asks of an agent, and what the agent answers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Disk, HardwareDetails, HostId, WorkId};
+
+/// One thing to do, once. The agent answers an id it knows with the stored state and never does it twice.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkItem {
+    /// Stored by the controller before this was sent.
+    pub id: WorkId,
+    /// The agent refuses an item for another host.
+    pub host_id: HostId,
+    /// `<namespace>/<metal3machine>` that the work is for; none for work on an unclaimed host.
+    pub claim: Option<String>,
+    /// Seconds since the epoch after which the item must not be started or go on.
+    pub deadline: i64,
+    /// What to do.
+    pub work: Work,
+}
+
+/// The kinds of work of the ramdisk role.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum Work {
+    /// Report the hardware.
+    Inspect,
+    /// Write an image and its seed to the root disk.
+    Deploy(Deploy),
+    /// End the ramdisk. The answer is sent before it happens.
+    Leave {
+        /// In which way.
+        how: LeaveHow,
+    },
+}
+
+/// How the ramdisk ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LeaveHow {
+    /// Restart through the firmware.
+    Reboot,
+    /// Switch the machine off.
+    PowerOff,
+}
+
+/// Payload of [`Work::Deploy`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deploy {
+    /// Where the image is, in order of preference; plain `http://` or `https://` URLs.
+    pub sources: Vec<String>,
+    /// What the image is.
+    pub image: Image,
+    /// Which disk to write; Metal3's semantics.
+    pub root: RootDeviceHints,
+    /// What to leave beside it.
+    pub seed: Seed,
+}
+
+/// An operating system image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    /// How to read it.
+    pub format: ImageFormat,
+    /// Covers the bytes as they are fetched, before any decompression.
+    pub digest: Digest,
+}
+
+/// Image formats. Compression (zstd) is recognised by its magic bytes, as the URL's name may say anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ImageFormat {
+    /// Bytes as on the disk, possibly compressed.
+    Raw,
+}
+
+/// A checksum and how it was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Digest {
+    /// The function.
+    pub algorithm: DigestAlgorithm,
+    /// Lower-case hexadecimal.
+    pub hex: String,
+}
+
+/// Checksum functions that Metal3 allows and that still mean something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DigestAlgorithm {
+    /// SHA-256.
+    Sha256,
+    /// SHA-512.
+    Sha512,
+}
+
+/// Metal3's `rootDeviceHints`: every given field must hold of the disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RootDeviceHints {
+    /// Exact device path, such as `/dev/vda` or a by-path link.
+    pub device_name: Option<String>,
+    /// Exact SCSI address.
+    pub hctl: Option<String>,
+    /// Substring of the model.
+    pub model: Option<String>,
+    /// Substring of the vendor.
+    pub vendor: Option<String>,
+    /// Exact serial number.
+    pub serial_number: Option<String>,
+    /// At least this size in GiB.
+    pub min_size_gigabytes: Option<u64>,
+    /// Exact world wide name.
+    pub wwn: Option<String>,
+    /// Spinning or not.
+    pub rotational: Option<bool>,
+}
+
+/// What the installed system finds on its `config-2` partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Seed {
+    /// Host name of the installed system, also the Node's name.
+    pub hostname: String,
+    /// `instance-id` of the OpenStack meta data; changes with each claim.
+    pub instance_id: String,
+}
+
+/// How an item ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "outcome")]
+pub enum Outcome {
+    /// Wholly done.
+    Done {
+        /// What came of it.
+        report: Report,
+    },
+    /// Not done; what was begun has been made harmless.
+    Failed(Failure),
+}
+
+/// What came of an item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "of")]
+pub enum Report {
+    /// Of [`Work::Inspect`].
+    Inspected {
+        /// The inventory.
+        hardware: Box<HardwareDetails>,
+    },
+    /// Of [`Work::Deploy`].
+    Deployed(DeployReport),
+    /// Of [`Work::Leave`], sent just before it happens.
+    Leaving,
+}
+
+/// What a deploy did, as read back from the disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeployReport {
+    /// The disk.
+    pub disk: Disk,
+    /// Bytes fetched.
+    pub fetched_bytes: u64,
+    /// Bytes of the image on the disk.
+    pub image_bytes: u64,
+    /// Digest of the fetched bytes, equal to the one wanted.
+    pub digest: Digest,
+    /// `number name first-last` of each partition as re-read, in sectors.
+    pub partitions: Vec<String>,
+}
+
+/// Why an item failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// For programs.
+    pub code: FailureCode,
+    /// For people: what, which value, what would help.
+    pub message: String,
+}
+
+/// The situations that the controller tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FailureCode {
+    /// The item was not for this host or was too late.
+    Refused,
+    /// No disk satisfies the hints.
+    NoRootDevice,
+    /// No source gave the image.
+    FetchFailed,
+    /// The fetched bytes are not those wanted. Nothing bootable was left.
+    DigestMismatch,
+    /// The image cannot be read or does not fit.
+    BadImage,
+    /// The disk would not take it.
+    WriteFailed,
+    /// Anything else in the agent.
+    Internal,
+}
