@@ -1,0 +1,72 @@
+//! What can go wrong while an image is built, in words for whoever ran the command.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::cache::CacheError;
+
+/// Why there is no image.
+#[derive(Debug, thiserror::Error)]
+pub enum OsImageError {
+    /// Root file systems with their owners, and chroots, need root.
+    #[error("the OS image is built as root: run as root or with sudo")]
+    NotRoot,
+    /// Tools of the build machine are not installed.
+    #[error("missing {tools}: apt-get install --no-install-recommends {packages}")]
+    MissingTools {
+        /// The programs, separated by commas.
+        tools: String,
+        /// Debian's packages that have them.
+        packages: String,
+    },
+    /// The file system of the cache is nearly full.
+    #[error("{} has {free_mib} MiB free, the OS image needs {needed_mib}: free some or set BESSEMER_CACHE", path.display())]
+    NoSpace {
+        /// Folder of the cache.
+        path: PathBuf,
+        /// Free there, in MiB.
+        free_mib: u64,
+        /// Needed, in MiB.
+        needed_mib: u64,
+    },
+    /// A tool ended with an error.
+    #[error("{tool} failed ({outcome}); its last lines:\n{tail}")]
+    Tool {
+        /// The program.
+        tool: String,
+        /// Exit status, or that it took too long.
+        outcome: String,
+        /// The last lines of its output.
+        tail: String,
+    },
+    /// A file operation failed.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A file that the root file system must have is not there.
+    #[error("the root file system has no {0}")]
+    Absent(String),
+    /// kubeadm names a container image that this builder has no program for.
+    #[error("kubeadm asks for the image {0}, which none of the built programs stands for")]
+    UnknownImage(String),
+    /// The partitions do not fit together.
+    #[error("the disk layout is impossible: {0}")]
+    Layout(String),
+    /// The cache failed.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+impl OsImageError {
+    /// For `map_err`: names what was tried on which path.
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+}

@@ -1,0 +1,179 @@
+//! What makes a Debian root a Kubernetes host: the programs, their units and settings, and the
+//! container images of the control plane, unpacked beforehand so that no host pulls anything.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use super::error::OsImageError;
+use super::oci::{self, Entry, Image};
+use super::tool::Tool;
+use super::{OsImageSpec, debian, disk, libraries, text};
+use crate::cache::Fingerprint;
+
+/// Changes when this code builds another root from the same inputs.
+const RECIPE: &str = "1";
+
+/// Programs of the host and where they go.
+const PROGRAMS: [(&str, &str); 10] = [
+    ("kubeadm", "usr/bin"),
+    ("kubectl", "usr/bin"),
+    ("kubelet", "usr/bin"),
+    ("containerd", "usr/local/bin"),
+    ("containerd-shim-runc-v2", "usr/local/bin"),
+    ("ctr", "usr/local/bin"),
+    ("bridge", "opt/cni/bin"),
+    ("host-local", "opt/cni/bin"),
+    ("loopback", "opt/cni/bin"),
+    ("portmap", "opt/cni/bin"),
+];
+
+/// Programs in container images: as kubeadm names the image, and as the pods call the program.
+const IMAGES: [(&str, &str); 7] = [
+    ("kube-apiserver", "/usr/local/bin/kube-apiserver"),
+    ("kube-controller-manager", "/usr/local/bin/kube-controller-manager"),
+    ("kube-scheduler", "/usr/local/bin/kube-scheduler"),
+    ("kube-proxy", "/usr/local/bin/kube-proxy"),
+    ("etcd", "/usr/local/bin/etcd"),
+    ("coredns", "/coredns"),
+    ("pause", "/pause"),
+];
+
+/// Settings and units, `@PAUSE@` standing for the name of the pause image.
+const FILES: [(&str, &str); 11] = [
+    ("etc/containerd/config.toml", include_str!("files/containerd.toml")),
+    ("etc/systemd/system/containerd.service", include_str!("files/containerd.service")),
+    ("etc/systemd/system/kubelet.service", include_str!("files/kubelet.service")),
+    ("etc/systemd/system/kubelet.service.d/10-kubeadm.conf", include_str!("files/10-kubeadm.conf")),
+    ("etc/systemd/system/bessemer-agent.service", include_str!("files/bessemer-agent.service")),
+    ("etc/systemd/network/80-dhcp.network", include_str!("files/80-dhcp.network")),
+    ("etc/cni/net.d/10-bridge.conflist", include_str!("files/10-bridge.conflist")),
+    ("etc/modules-load.d/kubernetes.conf", include_str!("files/modules.conf")),
+    ("etc/sysctl.d/90-kubernetes.conf", include_str!("files/sysctl.conf")),
+    ("etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
+    ("etc/fstab", "# the root is named on the kernel's command line\n"),
+];
+
+const PRELOAD: &str = include_str!("files/preload.sh");
+
+const ENABLED: [&str; 5] = ["containerd", "kubelet", "bessemer-agent", "systemd-networkd", "systemd-resolved"];
+
+/// Timers that have nothing to do on a host that is replaced rather than upgraded.
+const MASKED: [&str; 5] =
+    ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "e2scrub_reap.service"];
+
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Names the root by everything it is made from: Debian's stage, the programs, the settings.
+pub(super) fn fingerprint(programs: &Path, debian: &str) -> Result<String, OsImageError> {
+    let mut fingerprint = Fingerprint::default();
+    fingerprint.add("debian", debian).add("recipe", RECIPE).add("disk", disk::RECIPE).add("preload", PRELOAD);
+    for (path, content) in FILES {
+        fingerprint.add(path, content);
+    }
+    for (program, place) in PROGRAMS.iter().chain(&IMAGES) {
+        fingerprint.add("place", place).add_file(program, &programs.join(program))?;
+    }
+    Ok(fingerprint.finish())
+}
+
+/// Unpacks Debian from the stage `debian` into `root` and makes it a Kubernetes host.
+pub(super) fn install(spec: &OsImageSpec, debian: &Path, root: &Path) -> Result<(), OsImageError> {
+    Tool::new("tar", LIMIT)
+        .args(["--numeric-owner", "-xf"])
+        .arg(debian.join(debian::ARCHIVE))
+        .arg("-C")
+        .arg(root)
+        .run()?;
+    let images = named_images(spec)?;
+    let pause = images.iter().find(|(_, program)| *program == "pause").map(|(name, _)| name.as_str());
+    let pause = pause.ok_or_else(|| OsImageError::UnknownImage("pause".into()))?;
+    for (path, content) in FILES {
+        write(&root.join(path), &content.replace("@PAUSE@", pause))?;
+    }
+    for (program, folder) in PROGRAMS {
+        copy(&spec.kubernetes.join(program), &root.join(folder).join(program))?;
+    }
+    let systemctl = || Tool::new("chroot", LIMIT).arg(root).arg("systemctl");
+    systemctl().arg("enable").args(ENABLED).run()?;
+    systemctl().arg("mask").args(MASKED).run()?;
+    preload(spec, root, &images)
+}
+
+/// The container images that this kubeadm will ask for, each with the program it stands for.
+fn named_images(spec: &OsImageSpec) -> Result<Vec<(String, &'static str)>, OsImageError> {
+    let kubeadm = spec.kubernetes.join("kubeadm");
+    let list = Tool::new(&text(&kubeadm), Duration::from_secs(60))
+        .args(["config", "images", "list", "--kubernetes-version", &spec.kubernetes_version])
+        .run()?;
+    list.lines().map(|name| Ok((name.to_owned(), program_of(name)?))).collect()
+}
+
+fn program_of(image: &str) -> Result<&'static str, OsImageError> {
+    let unknown = || OsImageError::UnknownImage(image.to_owned());
+    let last = image.rsplit('/').next().ok_or_else(unknown)?;
+    let (name, _tag) = last.split_once(':').ok_or_else(unknown)?;
+    IMAGES.iter().map(|(program, _)| *program).find(|program| *program == name).ok_or_else(unknown)
+}
+
+/// Unpacks the container images into `root` with its own containerd.
+fn preload(spec: &OsImageSpec, root: &Path, names: &[(String, &str)]) -> Result<(), OsImageError> {
+    let mut images = Vec::new();
+    for (name, program) in names {
+        let path = IMAGES.iter().find(|(known, _)| known == program).map(|(_, path)| *path).unwrap_or_default();
+        let mut entries = Vec::new();
+        if *program == "kube-proxy" {
+            entries = libraries::iptables(root)?;
+        }
+        entries.push(Entry::file(path, &spec.kubernetes.join(program)));
+        images.push(Image { name: name.clone(), entries, entrypoint: path.to_owned() });
+    }
+    // Not in /tmp or /run: those are mounts of their own while the images are unpacked.
+    let archive = root.join("preload.tar");
+    oci::write(&archive, &images)?;
+    let listed = Tool::new("unshare", LIMIT)
+        .args(["--mount", "--net", "--pid", "--fork", "--kill-child"])
+        .arg(format!("--mount-proc={}", text(&root.join("proc"))))
+        .args(["sh", "-c", PRELOAD, "preload.sh"])
+        .arg(root)
+        .arg("/preload.tar")
+        .run()?;
+    fs::remove_file(&archive).map_err(OsImageError::io("remove", &archive))?;
+    match names.iter().find(|(name, _)| !listed.lines().any(|line| line == name)) {
+        Some((name, _)) => Err(OsImageError::Absent(format!("container image {name} after the import"))),
+        None => Ok(()),
+    }
+}
+
+fn write(path: &Path, content: &str) -> Result<(), OsImageError> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(OsImageError::io("create", folder))?;
+    }
+    fs::write(path, content).map_err(OsImageError::io("write", path))
+}
+
+fn copy(source: &Path, target: &Path) -> Result<(), OsImageError> {
+    if let Some(folder) = target.parent() {
+        fs::create_dir_all(folder).map_err(OsImageError::io("create", folder))?;
+    }
+    fs::copy(source, target).map_err(OsImageError::io("copy", source))?;
+    fs::set_permissions(target, fs::Permissions::from_mode(0o755)).map_err(OsImageError::io("make executable", target))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_image_kubeadm_names_stands_for_one_program() {
+        for (image, program) in [
+            ("registry.k8s.io/kube-proxy:v1.36.3", "kube-proxy"),
+            ("registry.k8s.io/coredns/coredns:v1.14.2", "coredns"),
+            ("registry.k8s.io/etcd:3.6.8-0", "etcd"),
+        ] {
+            assert_eq!(program_of(image).unwrap(), program);
+        }
+        assert!(matches!(program_of("registry.k8s.io/other:v1"), Err(OsImageError::UnknownImage(_))));
+    }
+}
