@@ -1,1 +1,46 @@
-//! (first light: being built)
+//! The boot server: DHCPv4, TFTP and HTTP boot on one interface, from the firmware's first broadcast to a running
+//! ramdisk.
+//!
+//! It knows protocols and firmware, and nothing else: no Kubernetes, no host states, no policy. Whatever depends on
+//! *which* machine is asking (may it have an address, what shall it boot, what secrets travel with the ramdisk) is a
+//! question to the [`HostDirectory`] that the embedding program implements.
+//!
+//! One boot, in order:
+//!
+//! 1. Firmware broadcasts a DISCOVER. [`HostDirectory::lease`] decides whether the machine is ours (`None`: silence) and
+//!    [`HostDirectory::boot_target`] what it is for. Plain PXE firmware is sent to iPXE over TFTP, UEFI HTTP boot to
+//!    iPXE over HTTP.
+//! 2. iPXE asks again, says that it is iPXE, and is sent to a script: `/b/<boot id>/boot.ipxe` for the ramdisk,
+//!    `/local.ipxe` to continue with the disk, `/hold.ipxe` for a machine that should be off.
+//! 3. The script loads `/b/<boot id>/kernel` and `/b/<boot id>/initrd`; the latter is the ramdisk with the
+//!    [`Overlay`] of [`HostDirectory::overlay`] appended as a second cpio archive.
+//!
+//! A machine that should be off ([`BootTarget::PowerOff`]) is held in iPXE, asking again every half minute. Silence or a
+//! script that exits would let firmware fall through to the disk, where the previous tenant's system is; cutting the
+//! power is the BMC's work.
+//!
+//! Each exchange is one structured `tracing` event (`mac`, `phase`, `answer` or `why`).
+
+mod config;
+mod cpio;
+mod deadline;
+mod dhcp;
+mod directory;
+mod error;
+mod http;
+mod identity;
+mod pool;
+mod script;
+mod server;
+mod tftp;
+
+pub use config::{Config, TftpLimits};
+pub use dhcp::{DecodeError as DhcpDecodeError, MessageType, Options as DhcpOptions, Packet as DhcpPacket};
+pub use directory::{
+    BootEvent, BootTarget, ClientIdentity, DirectoryError, HostDirectory, Lease, Overlay, OverlayFile,
+};
+pub use error::Error;
+pub use identity::{BootId, ClientArch, InvalidIdentity, MacAddr};
+pub use pool::{InvalidPool, Pool, PoolExhausted};
+pub use server::BootServer;
+pub use tftp::{DecodeError as TftpDecodeError, Packet as TftpPacket};

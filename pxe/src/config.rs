@@ -1,0 +1,81 @@
+//! What a boot server serves, and where.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::error::Error;
+use crate::pool::Pool;
+
+/// Limits of the TFTP server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TftpLimits {
+    /// Transfers in flight; a request beyond it is dropped and the client asks again.
+    pub transfers: usize,
+    /// Largest block size granted, in octets. 1468 fits an Ethernet frame with 1500 octets without fragments.
+    pub block_size: u16,
+    /// Wait for an acknowledgement before the block is sent again, unless the client asked for another.
+    pub timeout: Duration,
+    /// Sends of one block before the transfer is given up.
+    pub attempts: u32,
+}
+
+impl Default for TftpLimits {
+    fn default() -> Self {
+        Self { transfers: 256, block_size: 1468, timeout: Duration::from_secs(1), attempts: 6 }
+    }
+}
+
+/// One boot server on one interface.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The interface towards the hosts, such as `br0`. DHCP is heard and answered on this one only.
+    pub interface: String,
+    /// The interface's (primary) address: DHCP server id, next server, and where TFTP and HTTP listen.
+    pub address: Ipv4Addr,
+    /// Length of the subnet's prefix.
+    pub prefix: u8,
+    /// Addresses for machines without a fixed one.
+    pub pool: Pool,
+    /// Default route told to the hosts.
+    pub router: Option<Ipv4Addr>,
+    /// Name servers told to the hosts.
+    pub dns: Vec<Ipv4Addr>,
+    /// How long a lease lasts.
+    pub lease_time: Duration,
+    /// TCP port of the boot files; 0 takes a free one (see [`crate::BootServer::http_address`]).
+    pub http_port: u16,
+    /// Limits of the TFTP server.
+    pub tftp: TftpLimits,
+    /// iPXE for x64 UEFI.
+    pub ipxe_efi: Bytes,
+    /// iPXE for BIOS; without it BIOS firmware is left unanswered.
+    pub undionly: Option<Bytes>,
+    /// The ramdisk's kernel.
+    pub kernel: Bytes,
+    /// The ramdisk: one or more cpio archives, each possibly compressed.
+    pub ramdisk: Bytes,
+    /// The kernel's command line, such as `console=ttyS0`.
+    pub kernel_args: String,
+    /// A directory of OS images served as `/images/<name>`: plain files, no sub-directories. Symbolic links in it are
+    /// followed.
+    pub images_dir: Option<PathBuf>,
+}
+
+impl Config {
+    /// Time the directory has for one answer: less than a DHCP client's first retransmission.
+    pub const DIRECTORY_DEADLINE: Duration = Duration::from_secs(3);
+
+    /// # Errors
+    /// [`Error::Pool`] or [`Error::KernelArgs`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.pool.check_subnet(self.address, self.prefix)?;
+        // The command line becomes part of a script, where a line break would start the next command.
+        if self.kernel_args.chars().any(char::is_control) {
+            return Err(Error::KernelArgs);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+//! The dynamic addresses of one subnet, and the pure rule that picks one for a MAC. Remembering what was picked is the
+//! directory's business.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use crate::identity::MacAddr;
+
+/// Why a pool cannot be what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidPool {
+    /// The last address comes before the first.
+    #[error("the pool {first}-{last} is empty: its last address comes before its first")]
+    Reversed {
+        /// First address.
+        first: Ipv4Addr,
+        /// Last address.
+        last: Ipv4Addr,
+    },
+    /// More addresses than one Ethernet segment holds.
+    #[error("the pool {first}-{last} holds more than 65536 addresses")]
+    TooLarge {
+        /// First address.
+        first: Ipv4Addr,
+        /// Last address.
+        last: Ipv4Addr,
+    },
+    /// The boot server's own address could be leased.
+    #[error("the pool {first}-{last} holds the boot server's own address {server}")]
+    HoldsServer {
+        /// First address.
+        first: Ipv4Addr,
+        /// Last address.
+        last: Ipv4Addr,
+        /// The boot server's address.
+        server: Ipv4Addr,
+    },
+    /// The pool does not lie within the subnet that it is served on.
+    #[error("the pool {first}-{last} lies outside the subnet of {server}/{prefix}")]
+    OutsideSubnet {
+        /// First address.
+        first: Ipv4Addr,
+        /// Last address.
+        last: Ipv4Addr,
+        /// The boot server's address.
+        server: Ipv4Addr,
+        /// Length of the subnet's prefix.
+        prefix: u8,
+    },
+}
+
+/// All addresses of the pool are taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no free address for {mac} in the pool {first}-{last}: widen the pool or delete leases of machines that are gone"
+)]
+pub struct PoolExhausted {
+    /// Who asked.
+    pub mac: MacAddr,
+    /// The pool's first address.
+    pub first: Ipv4Addr,
+    /// The pool's last address.
+    pub last: Ipv4Addr,
+}
+
+/// An inclusive range of addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pool {
+    first: u32,
+    last: u32,
+}
+
+impl Pool {
+    /// The addresses from `first` to `last`, both included.
+    ///
+    /// # Errors
+    /// [`InvalidPool`] if the range is reversed or larger than 65536 addresses.
+    pub fn new(first: Ipv4Addr, last: Ipv4Addr) -> Result<Self, InvalidPool> {
+        let (low, high) = (first.to_bits(), last.to_bits());
+        match high.checked_sub(low) {
+            None => Err(InvalidPool::Reversed { first, last }),
+            Some(span) if span > 0xffff => Err(InvalidPool::TooLarge { first, last }),
+            Some(_) => Ok(Self { first: low, last: high }),
+        }
+    }
+
+    /// The pool's first address.
+    pub fn first(&self) -> Ipv4Addr {
+        self.first.into()
+    }
+
+    /// The pool's last address.
+    pub fn last(&self) -> Ipv4Addr {
+        self.last.into()
+    }
+
+    /// True if `address` is one of the pool's.
+    pub fn contains(&self, address: Ipv4Addr) -> bool {
+        (self.first..=self.last).contains(&address.to_bits())
+    }
+
+    /// A free address for `mac`: where a hash of the MAC points, or the next free one after it. Thus the same MAC gets
+    /// the same address again on an emptied pool, and two MACs that arrive at once rarely want the same one.
+    ///
+    /// `taken` are the addresses of others: leases, and fixed addresses that lie inside the pool.
+    ///
+    /// # Errors
+    /// [`PoolExhausted`] if every address is taken.
+    pub fn pick(&self, mac: MacAddr, taken: &BTreeSet<Ipv4Addr>) -> Result<Ipv4Addr, PoolExhausted> {
+        let size = u64::from(self.last - self.first) + 1;
+        let start = fnv1a(mac.0) % size;
+        (0..size)
+            .filter_map(|step| u32::try_from((start + step) % size).ok())
+            .map(|offset| Ipv4Addr::from_bits(self.first + offset))
+            .find(|address| !taken.contains(address))
+            .ok_or(PoolExhausted { mac, first: self.first(), last: self.last() })
+    }
+
+    pub(crate) fn check_subnet(&self, server: Ipv4Addr, prefix: u8) -> Result<(), InvalidPool> {
+        if self.contains(server) {
+            return Err(InvalidPool::HoldsServer { first: self.first(), last: self.last(), server });
+        }
+        let mask = netmask(prefix).to_bits();
+        let network = server.to_bits() & mask;
+        // Neither the network's own address nor its broadcast address can be leased.
+        if self.first > network && self.last & mask == network && self.last < network | !mask {
+            return Ok(());
+        }
+        Err(InvalidPool::OutsideSubnet { first: self.first(), last: self.last(), server, prefix })
+    }
+}
+
+/// The netmask of a prefix length; lengths over 32 count as 32.
+pub(crate) fn netmask(prefix: u8) -> Ipv4Addr {
+    Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0))
+}
+
+/// FNV-1a: stable across releases and machines, unlike the standard library's hasher.
+fn fnv1a(bytes: [u8; 6]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(first: &str, last: &str) -> Pool {
+        Pool::new(first.parse().unwrap(), last.parse().unwrap()).unwrap()
+    }
+
+    fn mac(n: u8) -> MacAddr {
+        MacAddr([0x52, 0x54, 0, 0, 0, n])
+    }
+
+    #[test]
+    fn bad_ranges_are_refused() {
+        for (first, last, subnet, prefix, good) in [
+            ("10.0.0.10", "10.0.0.20", "10.0.0.1", 24, true),
+            ("10.0.0.10", "10.0.0.10", "10.0.0.1", 24, true),
+            ("10.0.0.20", "10.0.0.10", "10.0.0.1", 24, false),
+            ("10.0.0.10", "10.0.0.20", "10.0.0.15", 24, false),
+            ("10.0.0.0", "10.0.0.10", "10.0.0.1", 24, false),
+            ("10.0.0.10", "10.0.0.255", "10.0.0.1", 24, false),
+            ("10.0.1.10", "10.0.1.20", "10.0.0.1", 24, false),
+            ("10.0.0.10", "10.0.1.20", "10.0.0.1", 24, false),
+            ("10.0.0.10", "10.0.1.20", "10.0.0.1", 16, true),
+            ("10.0.0.0", "10.255.255.255", "10.0.0.1", 8, false),
+        ] {
+            let made = Pool::new(first.parse().unwrap(), last.parse().unwrap())
+                .and_then(|pool| pool.check_subnet(subnet.parse().unwrap(), prefix));
+            assert_eq!(made.is_ok(), good, "{first}-{last} in {subnet}/{prefix}: {made:?}");
+        }
+    }
+
+    #[test]
+    fn picks_are_stable_distinct_and_end() {
+        let pool = pool("10.0.0.10", "10.0.0.14");
+        assert_eq!(pool.pick(mac(1), &BTreeSet::new()), pool.pick(mac(1), &BTreeSet::new()));
+        let mut taken = BTreeSet::new();
+        for n in 0..5 {
+            let address = pool.pick(mac(n), &taken).unwrap();
+            assert!(pool.contains(address));
+            assert!(taken.insert(address), "{address} twice");
+        }
+        assert_eq!(pool.pick(mac(9), &taken).unwrap_err().mac, mac(9));
+        taken.remove(&Ipv4Addr::new(10, 0, 0, 13));
+        assert_eq!(pool.pick(mac(9), &taken), Ok(Ipv4Addr::new(10, 0, 0, 13)));
+    }
+
+    #[test]
+    fn netmasks() {
+        for (prefix, mask) in
+            [(0, "0.0.0.0"), (8, "255.0.0.0"), (24, "255.255.255.0"), (32, "255.255.255.255"), (99, "255.255.255.255")]
+        {
+            assert_eq!(netmask(prefix).to_string(), mask);
+        }
+    }
+}
