@@ -1,0 +1,167 @@
+//! Real firmware boots from this crate: OVMF in QEMU, behind a tap in a network namespace of its own.
+//!
+//! Needs root, QEMU, OVMF, iPXE and Debian's archive (a kernel and busybox are taken from it once, into
+//! `$BESSEMER_TEST_CACHE`, by default `~/.cache/bessemer/test`); without them it says `SKIP` and why. Each scenario runs
+//! this test program again inside the namespace.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "firmware/artefacts.rs"]
+mod artefacts;
+#[path = "firmware/machine.rs"]
+mod machine;
+#[path = "firmware/network.rs"]
+mod network;
+
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bessemer_pxe::{
+    BootEvent, BootId, BootServer, BootTarget, ClientIdentity, Config, DirectoryError, HostDirectory, Lease, MacAddr,
+    Overlay, OverlayFile, Pool, TftpLimits,
+};
+use tokio_util::sync::CancellationToken;
+
+use artefacts::Artefacts;
+use machine::{Firmware, Machine};
+
+const MAC: MacAddr = MacAddr([0x52, 0x54, 0, 0, 0, 1]);
+const BOOT: BootId = BootId(0x5eed_0000_0000_0000_0000_0000_0000_0001);
+const MARKER: &str = "overlay-of-this-boot";
+
+/// One host, one boot.
+struct OneHost {
+    target: Mutex<BootTarget>,
+    /// Questions for the overlay that are answered "no such boot" before it is there.
+    refusals: AtomicUsize,
+    events: Mutex<Vec<BootEvent>>,
+}
+
+impl OneHost {
+    fn new(target: BootTarget) -> Arc<Self> {
+        Arc::new(Self { target: Mutex::new(target), refusals: AtomicUsize::new(0), events: Mutex::default() })
+    }
+
+    fn files(&self) -> Vec<String> {
+        let events = self.events.lock().unwrap();
+        let name = |event: &BootEvent| match event {
+            BootEvent::Acknowledged { boot_file, .. } => boot_file.clone(),
+            BootEvent::Served { file, .. } => Some((*file).to_owned()),
+            _ => None,
+        };
+        events.iter().filter_map(name).collect()
+    }
+}
+
+#[async_trait::async_trait]
+impl HostDirectory for OneHost {
+    async fn boot_target(&self, _: &ClientIdentity) -> Result<BootTarget, DirectoryError> {
+        Ok(*self.target.lock().unwrap())
+    }
+
+    async fn lease(&self, who: &ClientIdentity, pool: &Pool) -> Result<Option<Lease>, DirectoryError> {
+        Ok((who.mac == MAC).then(|| Lease { address: pool.pick(who.mac, &Default::default()).unwrap() }))
+    }
+
+    async fn overlay(&self, boot_id: &BootId) -> Result<Option<Overlay>, DirectoryError> {
+        let refused = self.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        if refused || *boot_id != BOOT {
+            return Ok(None);
+        }
+        let marker = OverlayFile { path: "etc/bessemer/marker".into(), mode: 0o600, content: MARKER.into() };
+        Ok(Some(Overlay { files: vec![marker], address: None }))
+    }
+
+    async fn observed(&self, event: BootEvent) {
+        self.events.lock().unwrap().push(event);
+    }
+}
+
+async fn serve(artefacts: &Artefacts, directory: Arc<OneHost>) -> BootServer {
+    let config = Config {
+        interface: network::BRIDGE.into(),
+        address: network::ADDRESS,
+        prefix: 24,
+        pool: Pool::new(Ipv4Addr::new(10, 77, 0, 100), Ipv4Addr::new(10, 77, 0, 200)).unwrap(),
+        router: None,
+        dns: vec![],
+        lease_time: Duration::from_secs(600),
+        http_port: 8080,
+        tftp: TftpLimits::default(),
+        ipxe_efi: artefacts.ipxe_efi.clone(),
+        undionly: None,
+        kernel: artefacts.kernel.clone(),
+        ramdisk: artefacts.ramdisk.clone(),
+        kernel_args: "console=ttyS0 panic=-1".into(),
+        images_dir: None,
+    };
+    BootServer::start(config, directory, CancellationToken::new()).await.unwrap()
+}
+
+fn ramdisk() -> BootTarget {
+    BootTarget::Ramdisk { boot_id: BOOT }
+}
+
+#[test]
+fn uefi_pxe_reaches_the_ramdisk_with_its_overlay() {
+    network::inside("uefi_pxe_reaches_the_ramdisk_with_its_overlay", async |artefacts| {
+        let host = OneHost::new(ramdisk());
+        let _server = serve(artefacts, host.clone()).await;
+        let mut machine = Machine::power_on(artefacts, Firmware::Pxe, None);
+        machine.expect(&format!("INIT marker={MARKER}"));
+        let script = format!("http://10.77.0.1:8080/b/{BOOT}/boot.ipxe");
+        assert_eq!(host.files(), ["ipxe.efi", &script, "boot.ipxe", "kernel", "initrd"]);
+    });
+}
+
+#[test]
+fn uefi_http_boot_reaches_the_ramdisk() {
+    network::inside("uefi_http_boot_reaches_the_ramdisk", async |artefacts| {
+        let _server = serve(artefacts, OneHost::new(ramdisk())).await;
+        Machine::power_on(artefacts, Firmware::Http, None).expect(&format!("INIT marker={MARKER}"));
+    });
+}
+
+#[test]
+fn a_boot_that_is_not_there_yet_is_asked_for_again() {
+    network::inside("a_boot_that_is_not_there_yet_is_asked_for_again", async |artefacts| {
+        let host = OneHost::new(ramdisk());
+        // The script and then the kernel fail: the first is iPXE's own business, the second the script's.
+        host.refusals.store(0, Ordering::SeqCst);
+        let _server = serve(artefacts, host.clone()).await;
+        let mut machine = Machine::power_on(artefacts, Firmware::Pxe, None);
+        machine.expect("bessemer: boot");
+        host.refusals.store(1, Ordering::SeqCst);
+        machine.expect(&format!("INIT marker={MARKER}"));
+    });
+}
+
+#[test]
+fn a_host_held_in_ipxe_boots_when_its_target_changes() {
+    network::inside("a_host_held_in_ipxe_boots_when_its_target_changes", async |artefacts| {
+        let host = OneHost::new(BootTarget::PowerOff);
+        let _server = serve(artefacts, host.clone()).await;
+        let mut machine = Machine::power_on(artefacts, Firmware::Pxe, Some(&artefacts.disk));
+        machine.expect("this host should be off");
+        *host.target.lock().unwrap() = ramdisk();
+        machine.expect(&format!("INIT marker={MARKER}"));
+    });
+}
+
+#[test]
+fn uefi_pxe_goes_on_to_the_local_disk() {
+    network::inside("uefi_pxe_goes_on_to_the_local_disk", async |artefacts| {
+        let _server = serve(artefacts, OneHost::new(BootTarget::LocalDisk)).await;
+        Machine::power_on(artefacts, Firmware::Pxe, Some(&artefacts.disk)).expect("INIT from=disk");
+    });
+}
+
+#[test]
+fn uefi_http_boot_goes_on_to_the_local_disk() {
+    network::inside("uefi_http_boot_goes_on_to_the_local_disk", async |artefacts| {
+        let _server = serve(artefacts, OneHost::new(BootTarget::LocalDisk)).await;
+        Machine::power_on(artefacts, Firmware::Http, Some(&artefacts.disk)).expect("INIT from=disk");
+    });
+}
