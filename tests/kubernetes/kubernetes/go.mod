@@ -4,6 +4,8 @@ go 1.26.0
 
 godebug default=go1.26
 
+// etcd is here because kubeadm of this version names it and its packages are compiled for the
+// others anyway. Its version is the one in kubeadm's constants.
 tool (
 	go.etcd.io/etcd/server/v3
 	k8s.io/kubernetes/cmd/kube-apiserver

@@ -101,7 +101,7 @@ pub fn ensure(repo: &Path) -> Result<KubeBinaries> {
     let version = pinned(&sources, "kubernetes", "k8s.io/kubernetes")?;
     if let Some(dir) = env::var_os(BINARIES_VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from) {
         check(&dir, &version).with_context(|| {
-            format!("{BINARIES_VARIABLE}={}: unset it to have the programs built, or fill it", dir.display())
+            format!("cannot use {BINARIES_VARIABLE}={} (unset it to have the programs built)", dir.display())
         })?;
         return Ok(KubeBinaries { dir, version });
     }
@@ -120,7 +120,11 @@ fn build(sources: &Path, go: &str, partial: &Path) -> Result<()> {
         let start = Instant::now();
         let mut command = Command::new("go");
         command.current_dir(sources.join(component.folder)).env("CGO_ENABLED", "0").env("GOFLAGS", "");
-        command.args(FLAGS).arg(format!("-tags={}", component.tags)).arg("-ldflags").arg(link_flags(sources, component)?);
+        command
+            .args(FLAGS)
+            .arg(format!("-tags={}", component.tags))
+            .arg("-ldflags")
+            .arg(link_flags(sources, component)?);
         command.arg("-o").arg(format!("{}/", bin.display())).arg(component.target);
         let output = command.output().context("cannot run go: install the Go toolchain")?;
         if !output.status.success() {
@@ -189,7 +193,11 @@ fn pinned(sources: &Path, folder: &str, module: &str) -> Result<String> {
 fn version_in(go_mod: &str, module: &str) -> Option<String> {
     go_mod.lines().find_map(|line| {
         let mut words = line.trim().trim_start_matches("require ").split_whitespace();
-        (words.next() == Some(module)).then(|| words.next()).flatten().filter(|word| word.starts_with('v')).map(str::to_owned)
+        (words.next() == Some(module))
+            .then(|| words.next())
+            .flatten()
+            .filter(|word| word.starts_with('v'))
+            .map(str::to_owned)
     })
 }
 
@@ -240,8 +248,7 @@ mod tests {
 
     #[test]
     fn a_folder_without_the_programs_is_refused_by_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let error = check(folder.path(), "v1.36.3").unwrap_err().to_string();
+        let error = check(Path::new("/nonexistent"), "v1.36.3").unwrap_err().to_string();
         assert!(error.contains("missing or not executable: kube-apiserver, "), "{error}");
     }
 }
