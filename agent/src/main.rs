@@ -1,2 +1,35 @@
-//! (first light: being built)
-fn main() {}
+//! The on-host agent: one static program with two lives.
+//!
+//! As PID 1 of the ramdisk it finds out what the machine is, writes an operating system to its disk and leaves. As a service of the
+//! installed host it applies the bootstrap data, runs kubeadm and reports. Both lives talk to the controller over [`link`] and
+//! to nobody else. This room must not know what a Kubernetes object of the management cluster is.
+
+use std::process::ExitCode;
+
+mod backoff;
+mod console;
+mod files;
+mod identity;
+mod ioctl;
+mod link;
+mod node;
+mod ramdisk;
+
+/// This program's version, as reported to the controller.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn main() -> ExitCode {
+    let role = std::env::args().nth(1);
+    match role.as_deref() {
+        Some("node") => {
+            console::start();
+            node::run()
+        }
+        Some("ramdisk") => ramdisk::run(),
+        None if std::process::id() == 1 => ramdisk::run(),
+        _ => {
+            eprintln!("bessemer-agent {VERSION}: say `node` or `ramdisk`; as PID 1 it takes the ramdisk role by itself");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The two ioctls that the agent needs and no safe crate offers. The only unsafe code of the agent is in this file: each call passes
+//! a constant opcode and at most one integer by reference, and the kernel keeps no pointer to it.
+
+#![expect(unsafe_code, reason = "ioctl numbers say nothing about their argument's type; each is stated beside its call")]
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::ioctl::{NoArg, Setter, ioctl, opcode};
+
+/// `BLKRRPART` of `<linux/fs.h>`: no argument.
+const REREAD_PARTITIONS: u32 = opcode::none(0x12, 95);
+
+/// `EXT4_IOC_RESIZE_FS` of the kernel's `fs/ext4/ext4.h`: a pointer to the new size in blocks, 64 bits.
+const RESIZE_EXT4: u32 = opcode::write::<u64>(b'f', 16);
+
+/// Makes the kernel read the partition table again. `EBUSY` while a partition is in use.
+pub(crate) fn reread_partition_table(disk: impl AsFd) -> io::Result<()> {
+    // SAFETY: BLKRRPART takes no argument and returns nothing but a status.
+    Ok(unsafe { ioctl(disk, NoArg::<REREAD_PARTITIONS>::new()) }?)
+}
+
+/// Grows the mounted ext4 that holds `mounted` to `blocks` of its own blocks. Does nothing when it has that size.
+pub(crate) fn resize_ext4(mounted: impl AsFd, blocks: u64) -> io::Result<()> {
+    // SAFETY: EXT4_IOC_RESIZE_FS reads one u64, which lives until the call returns.
+    Ok(unsafe { ioctl(mounted, Setter::<RESIZE_EXT4, u64>::new(blocks)) }?)
+}

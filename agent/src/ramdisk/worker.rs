@@ -1,0 +1,162 @@
+//! Carries out work items, one after the other in the order in which they came, and refuses those that are not for this host.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bessemer_protocol::{
+    BootConfig, Failure, FailureCode, HostId, LeaveHow, Outcome, Report, Work, WorkId, WorkItem,
+};
+use tokio::sync::mpsc;
+use tracing::{info, warn};
+
+use super::{deploy, inspect, leave};
+use crate::link::Controllers;
+use crate::link::items::Items;
+
+/// How long to wait for the controller to store what came of a `Leave` before leaving all the same: it was told to.
+const LEAVE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The one who works.
+pub(super) struct Worker {
+    pub(super) host: HostId,
+    pub(super) items: Arc<Items>,
+    pub(super) controllers: Arc<Controllers>,
+    pub(super) config: Arc<BootConfig>,
+    /// The NIC that this boot came through.
+    pub(super) boot_mac: String,
+    /// Its address.
+    pub(super) boot_address: String,
+}
+
+impl Worker {
+    /// Works until the program ends.
+    pub(super) async fn run(self, mut queue: mpsc::UnboundedReceiver<WorkItem>) {
+        while let Some(item) = queue.recv().await {
+            let id = item.id;
+            let outcome = match refusal(&item, self.host, now()) {
+                Some(message) => failed(FailureCode::Refused, message),
+                None => Box::pin(self.carry_out(item)).await,
+            };
+            match &outcome {
+                Outcome::Done { .. } => info!("item {id}: done"),
+                Outcome::Failed(failure) => warn!("item {id}: {}", failure.message),
+            }
+            self.items.end(id, outcome);
+        }
+    }
+
+    async fn carry_out(&self, item: WorkItem) -> Outcome {
+        let WorkItem { id, claim, deadline, work, .. } = item;
+        match work {
+            Work::Inspect => self.inspect().await,
+            Work::Deploy(order) => {
+                info!("item {id}: deploying for {}", claim.as_deref().unwrap_or("nobody"));
+                let job = deploy::Job {
+                    id,
+                    host: self.host,
+                    claim: claim.unwrap_or_default(),
+                    deadline: instant_of(deadline),
+                    order,
+                    config: Arc::clone(&self.config),
+                    controllers: Arc::clone(&self.controllers),
+                    items: Arc::clone(&self.items),
+                };
+                match Box::pin(deploy::deploy(job)).await {
+                    Ok(report) => Outcome::Done { report: Report::Deployed(report) },
+                    Err(error) => failed(error.code(), error.to_string()),
+                }
+            }
+            Work::Leave { how } => self.leave(id, how).await,
+        }
+    }
+
+    async fn inspect(&self) -> Outcome {
+        let (mac, address) = (self.boot_mac.clone(), self.boot_address.clone());
+        match tokio::task::spawn_blocking(move || inspect::inspect(&mac, &address)).await {
+            Ok(hardware) => Outcome::Done { report: Report::Inspected { hardware: Box::new(hardware) } },
+            Err(error) => failed(FailureCode::Internal, format!("inspection ended: {error}")),
+        }
+    }
+
+    async fn leave(&self, id: WorkId, how: LeaveHow) -> Outcome {
+        self.items.end(id, Outcome::Done { report: Report::Leaving });
+        let mut changes = self.items.changes();
+        let stored = async {
+            while !self.items.is_stored(id) && changes.changed().await.is_ok() {}
+        };
+        if tokio::time::timeout(LEAVE_DEADLINE, stored).await.is_err() {
+            warn!("the controller did not store the answer within {} s", LEAVE_DEADLINE.as_secs());
+        }
+        let _ = tokio::task::spawn_blocking(move || leave::leave(how)).await;
+        failed(FailureCode::Internal, format!("the kernel does not {how:?}"))
+    }
+}
+
+/// Why `item` must not be touched by this host at `now` (seconds since the epoch).
+fn refusal(item: &WorkItem, host: HostId, now: i64) -> Option<String> {
+    if item.host_id != host {
+        return Some(format!("item is for host {}, this is {host}", item.host_id));
+    }
+    if now >= item.deadline {
+        return Some(format!("item's deadline passed {} s ago by this host's clock", now - item.deadline));
+    }
+    let claimed = item.claim.as_deref().is_some_and(|claim| {
+        claim.split_once('/').is_some_and(|(namespace, name)| !namespace.is_empty() && !name.is_empty())
+    });
+    (matches!(item.work, Work::Deploy(_)) && !claimed)
+        .then(|| format!("a deploy needs a claim of the form namespace/name, this has {:?}", item.claim))
+}
+
+fn failed(code: FailureCode, message: String) -> Outcome {
+    Outcome::Failed(Failure { code, message })
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn instant_of(deadline: i64) -> tokio::time::Instant {
+    let left = u64::try_from(deadline.saturating_sub(now())).unwrap_or(0);
+    /// So that a deadline at the end of time does not overflow.
+    const LONGEST: u64 = 7 * 24 * 3600;
+    tokio::time::Instant::now() + Duration::from_secs(left.min(LONGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use bessemer_protocol::{Deploy, Digest, DigestAlgorithm, Image, ImageFormat, RootDeviceHints, Seed};
+
+    use super::*;
+
+    fn deploy() -> Work {
+        let digest = Digest { algorithm: DigestAlgorithm::Sha256, hex: "00".into() };
+        Work::Deploy(Deploy {
+            sources: vec![],
+            image: Image { format: ImageFormat::Raw, digest },
+            root: RootDeviceHints::default(),
+            seed: Seed { hostname: "n".into(), instance_id: "i".into() },
+        })
+    }
+
+    #[test]
+    fn only_items_for_this_host_in_time_and_claimed_are_touched() {
+        let us = HostId::random();
+        let other = HostId::random();
+        let table = [
+            (us, Some("metal/m0"), 100, deploy(), None),
+            (other, Some("metal/m0"), 100, deploy(), Some("item is for host")),
+            (us, None, 100, deploy(), Some("needs a claim")),
+            (us, Some("m0"), 100, deploy(), Some("needs a claim")),
+            (us, Some("metal/m0"), 49, deploy(), Some("deadline passed 1 s ago")),
+            (us, None, 100, Work::Inspect, None),
+            (other, None, 100, Work::Leave { how: LeaveHow::Reboot }, Some("item is for host")),
+        ];
+        for (host_id, claim, deadline, work, expected) in table {
+            let item = WorkItem { id: WorkId::random(), host_id, claim: claim.map(Into::into), deadline, work };
+            let refusal = refusal(&item, us, 50);
+            assert_eq!(refusal.is_some(), expected.is_some(), "{refusal:?}");
+            assert!(expected.is_none_or(|part| refusal.unwrap().contains(part)), "{expected:?}");
+        }
+    }
+}
