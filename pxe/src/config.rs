@@ -43,6 +43,10 @@ pub struct Config {
     pub router: Option<Ipv4Addr>,
     /// Name servers told to the hosts.
     pub dns: Vec<Ipv4Addr>,
+    /// Answer IPv6 router solicitations with "no router here", which saves each iPXE start 14 to 19 seconds where no
+    /// router advertises. Configures nothing on anybody, and is silent once another router is heard; still, only for
+    /// an interface that is meant for provisioning.
+    pub answer_router_solicitations: bool,
     /// How long a lease lasts.
     pub lease_time: Duration,
     /// TCP port of the boot files; 0 takes a free one (see [`crate::BootServer::http_address`]).

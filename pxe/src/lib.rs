@@ -30,6 +30,7 @@ mod error;
 mod http;
 mod identity;
 mod pool;
+mod router_advert;
 mod script;
 mod server;
 mod tftp;

@@ -18,6 +18,7 @@ use crate::directory::HostDirectory;
 use crate::error::Error;
 use crate::http::{Site, listener, router};
 use crate::pool::netmask;
+use crate::router_advert::RouterAdvertiser;
 use crate::script::{Scripts, Urls};
 use crate::tftp::names;
 use crate::tftp::server::TftpServer;
@@ -86,6 +87,13 @@ impl BootServer {
         tasks.spawn(dhcp.run(cancel.clone()));
         tasks.spawn(tftp.run(cancel.clone()));
         tasks.spawn(listener::run(http, router(site), cancel.clone()));
+        if config.answer_router_solicitations {
+            match RouterAdvertiser::bind(&interface) {
+                Ok(advertiser) => drop(tasks.spawn(advertiser.run(cancel.clone()))),
+                // It only saves time.
+                Err(error) => info!(phase = "start", interface, %error, "router solicitations are not answered"),
+            }
+        }
         info!(phase = "start", interface, %http_address, "the boot server answers DHCP, TFTP and HTTP");
         Ok(Self { http_address, tasks, _stop: cancel.drop_guard() })
     }

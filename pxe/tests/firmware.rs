@@ -66,7 +66,8 @@ impl HostDirectory for OneHost {
     }
 
     async fn overlay(&self, boot_id: &BootId) -> Result<Option<Overlay>, DirectoryError> {
-        let refused = self.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        let refused =
+            self.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
         if refused || *boot_id != BOOT {
             return Ok(None);
         }
@@ -87,6 +88,7 @@ async fn serve(artefacts: &Artefacts, directory: Arc<OneHost>) -> BootServer {
         pool: Pool::new(Ipv4Addr::new(10, 77, 0, 100), Ipv4Addr::new(10, 77, 0, 200)).unwrap(),
         router: None,
         dns: vec![],
+        answer_router_solicitations: true,
         lease_time: Duration::from_secs(600),
         http_port: 8080,
         tftp: TftpLimits::default(),

@@ -69,7 +69,11 @@ impl Artefacts {
             .output()
             .map_err(|error| format!("sh: {error}"))?;
         if !built.status.success() {
-            return Err(format!("no kernel and ramdisk in {}: {}", cache.display(), String::from_utf8_lossy(&built.stderr)));
+            return Err(format!(
+                "no kernel and ramdisk in {}: {}",
+                cache.display(),
+                String::from_utf8_lossy(&built.stderr)
+            ));
         }
         Ok(Self {
             ipxe_efi: read(Path::new(IPXE_EFI))?,

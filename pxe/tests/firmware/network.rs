@@ -71,5 +71,9 @@ impl Drop for Namespace {
 fn ip(args: &[&str]) -> Result<(), String> {
     let output = Command::new("ip").args(args).stdin(Stdio::null()).output().map_err(|error| format!("ip: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
-    output.status.success().then_some(()).ok_or_else(|| format!("`ip {}` failed (root?): {}", args.join(" "), said.trim()))
+    output
+        .status
+        .success()
+        .then_some(())
+        .ok_or_else(|| format!("`ip {}` failed (root?): {}", args.join(" "), said.trim()))
 }
