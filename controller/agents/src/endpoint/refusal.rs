@@ -1,0 +1,76 @@
+//! Refusals as the protocol has them: a status and a [`Refusal`].
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bessemer_protocol::Refusal;
+use bessemer_reconcilers::outside::Refused;
+
+/// Seconds after which a request refused for now may come again: the things waited for are made by reconcilers within a
+/// second or two.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("2");
+
+/// One refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refuse {
+    status: StatusCode,
+    message: String,
+}
+
+impl Refuse {
+    fn new(status: StatusCode, message: impl std::fmt::Display) -> Self {
+        Self { status, message: message.to_string() }
+    }
+
+    /// Not proven who is asking.
+    pub(super) fn unauthorised(message: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, message)
+    }
+
+    /// Known who is asking, and no.
+    pub(super) fn forbidden(message: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::FORBIDDEN, message)
+    }
+
+    /// The request itself is wrong.
+    pub(super) fn bad_request(message: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// It contradicts what is so already.
+    pub(super) fn conflict(message: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::CONFLICT, message)
+    }
+
+    /// It was good once.
+    pub(super) fn gone(message: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::GONE, message)
+    }
+
+    /// Not now.
+    pub(super) fn later(message: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
+    /// Our fault.
+    pub(super) fn internal(message: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+    }
+
+    /// What the objects say.
+    pub(super) fn by_authority(whom: &dyn std::fmt::Display, refused: Refused) -> Self {
+        tracing::info!(%whom, reason = %refused, retry = refused.retry, "an agent is refused");
+        if refused.retry { Self::later(refused) } else { Self::forbidden(refused) }
+    }
+}
+
+impl IntoResponse for Refuse {
+    fn into_response(self) -> Response {
+        let retry = self.status == StatusCode::SERVICE_UNAVAILABLE;
+        let mut response = (self.status, Json(Refusal { message: self.message, retry })).into_response();
+        if retry {
+            response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
+        }
+        response
+    }
+}

@@ -1,0 +1,247 @@
+//! `POST /v1/stream`: lines up in the request's body while lines go down in the answer's.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{Version, header};
+use axum::response::{IntoResponse, Response};
+use bessemer_protocol::{Down, HEARTBEAT_SECONDS, Role, Up, encode_line};
+use bytes::Bytes;
+use futures::Stream;
+use tokio::sync::oneshot;
+use tokio_util::sync::DropGuard;
+
+use super::lines::Lines;
+use super::peer::Agent;
+use super::refusal::Refuse;
+use super::{Shared, inbound};
+use crate::hub::{Attached, Hello, Outgoing};
+use crate::identity::RoleIdentity;
+
+/// One heartbeat.
+const HEARTBEAT: Duration = Duration::from_secs(HEARTBEAT_SECONDS);
+
+/// A stream that says nothing for this long is dead.
+const SILENCE: Duration = Duration::from_secs(3 * HEARTBEAT_SECONDS);
+
+pub(super) async fn open(agent: Agent, State(shared): State<Shared>, request: Request) -> Result<Response, Refuse> {
+    if request.version() != Version::HTTP_2 {
+        return Err(Refuse::bad_request("the stream runs both ways at once, which needs HTTP/2"));
+    }
+    let lines = Lines::new(request.into_body().into_data_stream());
+    // The answer's head goes out at once, as the client may wait for it before it says hello.
+    let (ready, attached) = oneshot::channel();
+    tokio::spawn(async move {
+        let host = agent.who.host;
+        let role = match agent.who.role {
+            RoleIdentity::Ramdisk { .. } => "ramdisk",
+            RoleIdentity::Node { .. } => "node",
+        };
+        tracing::info!(peer = %agent.address, %host, role, "an agent's stream begins");
+        let why = up(agent, shared, lines, ready).await;
+        tracing::info!(%host, role, why, "an agent's stream ends");
+    });
+    let body = Body::from_stream(down(attached));
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response())
+}
+
+/// Reads the agent's lines until something ends the stream; says what.
+async fn up<S, E>(agent: Agent, shared: Shared, mut lines: Lines<S>, ready: oneshot::Sender<Outgoing>) -> String
+where
+    S: Stream<Item = Result<Bytes, E>> + Unpin,
+    E: std::fmt::Display,
+{
+    let hello = match next(&mut lines).await {
+        Ok(Up::Hello { role, agent_version, identity: _, items }) => Hello { role, agent_version, items },
+        Ok(_) => return "its first message is not hello".into(),
+        Err(why) => return why,
+    };
+    let certified = match agent.who.role {
+        RoleIdentity::Ramdisk { .. } => Role::Ramdisk,
+        RoleIdentity::Node { .. } => Role::Node,
+    };
+    if hello.role != certified {
+        return format!("it says that it is a {:?}, its certificate {certified:?}", hello.role);
+    }
+    let Ok((attached, outgoing)) = shared.hub.attach(&agent.who, agent.key, hello) else {
+        return "its certificate was ended".into();
+    };
+    if let RoleIdentity::Ramdisk { boot } = agent.who.role {
+        shared.enrolments.used(boot, agent.who.host, agent.key);
+    }
+    let end = outgoing.end.clone();
+    // Whatever ends this half ends the other.
+    let _ends = end.clone().drop_guard();
+    if ready.send(outgoing).is_err() {
+        return "the agent closed it".into();
+    }
+    tokio::select! {
+        () = end.cancelled() => "the controller or the agent closed it".into(),
+        why = listen(&mut lines, &attached) => why,
+    }
+}
+
+async fn listen<S, E>(lines: &mut Lines<S>, attached: &Attached) -> String
+where
+    S: Stream<Item = Result<Bytes, E>> + Unpin,
+    E: std::fmt::Display,
+{
+    loop {
+        match next(lines).await {
+            Ok(Up::Hello { .. }) => return "it says hello a second time".into(),
+            Ok(message) => attached.receive(message),
+            Err(why) => return why,
+        }
+    }
+}
+
+async fn next<S, E>(lines: &mut Lines<S>) -> Result<Up, String>
+where
+    S: Stream<Item = Result<Bytes, E>> + Unpin,
+    E: std::fmt::Display,
+{
+    let line = tokio::time::timeout(SILENCE, lines.next())
+        .await
+        .map_err(|_| format!("nothing was heard for {} s", SILENCE.as_secs()))?
+        .map_err(|error| error.to_string())?;
+    inbound::read(&line).map_err(|error| error.to_string())
+}
+
+/// What goes down: nothing before the agent's hello, then messages as they come and heartbeats in between.
+fn down(attached: oneshot::Receiver<Outgoing>) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
+    enum State {
+        Greeting(oneshot::Receiver<Outgoing>),
+        Open(Outgoing, DropGuard),
+    }
+    futures::stream::unfold(State::Greeting(attached), |state| async move {
+        let (mut outgoing, guard) = match state {
+            State::Greeting(attached) => {
+                let outgoing = attached.await.ok()?;
+                let guard = outgoing.end.clone().drop_guard();
+                // Says that hello was heard.
+                return Some((Ok(line(&Down::Heartbeat)?), State::Open(outgoing, guard)));
+            }
+            State::Open(outgoing, guard) => (outgoing, guard),
+        };
+        let message = tokio::select! {
+            () = outgoing.end.cancelled() => return None,
+            message = tokio::time::timeout(HEARTBEAT, outgoing.queue.recv()) => message,
+        };
+        let message = message.unwrap_or(Some(Down::Heartbeat))?;
+        Some((Ok(line(&message)?), State::Open(outgoing, guard)))
+    })
+}
+
+fn line(message: &Down) -> Option<Bytes> {
+    match encode_line(message) {
+        Ok(line) => Some(line.into()),
+        Err(error) => {
+            tracing::error!(%error, "a message to an agent cannot be sent; its stream ends");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bessemer_protocol::{BootId, Bootstrap, HardwareIdentity, HostId, WorkId};
+    use bessemer_reconcilers::outside::{AgentHub, AgentIdentity, HostAuthority, Refused};
+    use futures::StreamExt;
+
+    use super::*;
+    use crate::identity::KeyDigest;
+    use crate::{Hub, SiteAuthority, SiteSecret};
+
+    /// Not asked by a stream that is already open.
+    struct Nobody;
+
+    #[async_trait::async_trait]
+    impl HostAuthority for Nobody {
+        async fn admit(&self, _: BootId, _: &HardwareIdentity, _: &str) -> Result<HostId, Refused> {
+            Err(Refused::for_good("no"))
+        }
+        async fn authorise(&self, _: &AgentIdentity) -> Result<(), Refused> {
+            Err(Refused::for_good("no"))
+        }
+        async fn deploying(&self, _: HostId, _: WorkId) -> Result<String, Refused> {
+            Err(Refused::for_good("no"))
+        }
+        async fn bootstrap(&self, _: HostId, _: &str) -> Result<Bootstrap, Refused> {
+            Err(Refused::for_good("no"))
+        }
+    }
+
+    fn hello() -> Bytes {
+        let hello = Up::Hello {
+            role: Role::Ramdisk,
+            agent_version: "0.1.0".into(),
+            identity: HardwareIdentity::default(),
+            items: vec![],
+        };
+        encode_line(&hello).unwrap().into()
+    }
+
+    fn parts() -> (Agent, Shared) {
+        let secret = SiteSecret::generate(time::OffsetDateTime::now_utc()).unwrap();
+        let shared = Shared {
+            site: Arc::new(SiteAuthority::open(&secret).unwrap()),
+            hosts: Arc::new(Nobody),
+            hub: Hub::new(),
+            enrolments: Arc::default(),
+        };
+        let who = AgentIdentity { host: HostId::random(), role: RoleIdentity::Ramdisk { boot: BootId::random() } };
+        (Agent { who, key: KeyDigest::of(b"key"), address: ([192, 0, 2, 1], 1).into() }, shared)
+    }
+
+    /// The lines that an agent sends, one every `pause`, and then nothing for ever.
+    fn body(lines: Vec<Bytes>, pause: Duration) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Unpin {
+        futures::stream::iter(lines)
+            .then(move |line| async move {
+                tokio::time::sleep(pause).await;
+                Ok(line)
+            })
+            .chain(futures::stream::pending())
+            .boxed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_is_dead_after_three_heartbeats() {
+        let (agent, shared) = parts();
+        let (host, hub) = (agent.who.host, shared.hub.clone());
+        let (ready, attached) = oneshot::channel();
+        let began = tokio::time::Instant::now();
+        let reader = tokio::spawn(up(agent, shared, Lines::new(body(vec![hello()], Duration::ZERO)), ready));
+        let _outgoing = attached.await.unwrap();
+        assert!(hub.view(&host).connected);
+        assert_eq!(reader.await.unwrap(), "nothing was heard for 60 s");
+        assert!(began.elapsed() >= SILENCE);
+        assert!(!hub.view(&host).connected);
+        assert!(hub.view(&host).lost_since.is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn heartbeats_keep_a_stream_alive_and_are_answered() {
+        let (agent, shared) = parts();
+        let heartbeat: Bytes = encode_line(&Up::Heartbeat).unwrap().into();
+        let lines = std::iter::once(hello()).chain(std::iter::repeat_n(heartbeat, 30)).collect();
+        let (ready, attached) = oneshot::channel();
+        let began = tokio::time::Instant::now();
+        let reader = tokio::spawn(up(agent, shared, Lines::new(body(lines, HEARTBEAT)), ready));
+        let heard = down(attached).collect::<Vec<_>>().await.len();
+        assert_eq!(reader.await.unwrap(), "nothing was heard for 60 s");
+        assert!(began.elapsed() >= HEARTBEAT * 30 + SILENCE);
+        assert!(heard >= 30, "{heard}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_connects_and_says_nothing_is_dropped() {
+        let (agent, shared) = parts();
+        let (ready, attached) = oneshot::channel();
+        let reader = tokio::spawn(up(agent, shared, Lines::new(body(vec![], Duration::ZERO)), ready));
+        assert_eq!(down(attached).collect::<Vec<_>>().await.len(), 0);
+        assert_eq!(reader.await.unwrap(), "nothing was heard for 60 s");
+    }
+}

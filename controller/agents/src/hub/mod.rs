@@ -1,0 +1,169 @@
+//! What the connected agents say, by host, and the way to say something to them. Fed by streams, rebuilt by reconnects:
+//! losing all of it costs a moment, never a fact.
+//!
+//! Knows nothing of HTTP: a [`Session`] is a queue towards the agent and a token that ends it.
+
+mod changes;
+mod session;
+mod view;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bessemer_protocol::{BootId, Down, HostId, WorkId, WorkItem};
+use bessemer_reconcilers::outside::{AgentHub, AgentHubError, AgentView, ItemView};
+use futures::stream::BoxStream;
+use jiff::Timestamp;
+
+pub(crate) use session::{Attached, Hello, Outgoing};
+
+use crate::identity::{AgentIdentity, KeyDigest, RoleIdentity};
+use changes::Changes;
+use session::Session;
+
+/// How long a message may wait for an agent that does not read its stream.
+const SEND_DEADLINE: Duration = Duration::from_secs(10);
+
+/// All agents of this controller.
+#[derive(Default)]
+pub struct Hub {
+    hosts: Mutex<HashMap<HostId, Host>>,
+    changes: Changes,
+}
+
+#[derive(Default)]
+struct Host {
+    view: AgentView,
+    session: Option<Session>,
+    /// The key whose stream was ended on purpose; it may not come back.
+    ended: Option<KeyDigest>,
+}
+
+/// The key was disconnected on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ended;
+
+impl Hub {
+    /// No agents yet.
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Takes a new stream in; an older one of the same host ends.
+    pub(crate) fn attach(
+        self: &Arc<Self>,
+        who: &AgentIdentity,
+        key: KeyDigest,
+        hello: Hello,
+    ) -> Result<(Attached, Outgoing), Ended> {
+        let (session, outgoing) = session::open(key, who.role.clone());
+        let id = session.id;
+        {
+            let mut hosts = self.hosts();
+            let host = hosts.entry(who.host).or_default();
+            if host.ended == Some(key) {
+                return Err(Ended);
+            }
+            if let Some(older) = host.session.replace(session) {
+                tracing::info!(host = %who.host, "a newer stream replaces the agent's older one");
+                older.end.cancel();
+            }
+            view::attach(&mut host.view, who, hello);
+        }
+        self.changes.note(who.host);
+        Ok((Attached::new(self.clone(), who.host, id), outgoing))
+    }
+
+    /// The key that streams for this boot just now.
+    pub(crate) fn streaming(&self, host: HostId, boot: BootId) -> Option<KeyDigest> {
+        let hosts = self.hosts();
+        let session = hosts.get(&host)?.session.as_ref()?;
+        (session.role == RoleIdentity::Ramdisk { boot }).then_some(session.key)
+    }
+
+    /// Ends all streams, as before the process ends.
+    pub(crate) fn close(&self) {
+        self.hosts().values().filter_map(|host| host.session.as_ref()).for_each(|session| session.end.cancel());
+    }
+
+    fn hosts(&self) -> MutexGuard<'_, HashMap<HostId, Host>> {
+        // Every change of an entry is complete before anything that could panic.
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Applies a change to a host's view, provided that the session is still the host's current one.
+    fn update(&self, host: HostId, session: u64, change: impl FnOnce(&mut Host)) {
+        {
+            let mut hosts = self.hosts();
+            let Some(entry) = hosts.get_mut(&host) else { return };
+            if entry.session.as_ref().is_none_or(|current| current.id != session) {
+                return;
+            }
+            change(entry);
+        }
+        self.changes.note(host);
+    }
+
+    async fn tell(&self, host: HostId, message: Down) -> Result<(), AgentHubError> {
+        let queue = self
+            .hosts()
+            .get(&host)
+            .and_then(|entry| entry.session.as_ref())
+            .map(|session| session.queue.clone())
+            .ok_or(AgentHubError::NotConnected(host))?;
+        match queue.send_timeout(message, SEND_DEADLINE).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(AgentHubError::Closed(host)),
+        }
+    }
+}
+
+#[async_trait]
+impl AgentHub for Hub {
+    fn view(&self, host: &HostId) -> AgentView {
+        self.hosts().get(host).map(|entry| entry.view.clone()).unwrap_or_default()
+    }
+
+    async fn send(&self, item: WorkItem) -> Result<(), AgentHubError> {
+        let (host, work) = (item.host_id, item.id);
+        self.tell(host, Down::Work(item)).await?;
+        // Known from here on; the agent's next Hello corrects this if the stream breaks before the item arrives.
+        if let Some(entry) = self.hosts().get_mut(&host) {
+            entry.view.items.entry(work).or_insert_with(ItemView::default);
+        }
+        Ok(())
+    }
+
+    async fn stored(&self, host: &HostId, work: WorkId) {
+        if let Some(entry) = self.hosts().get_mut(host) {
+            entry.view.items.remove(&work);
+        }
+        // An agent that is not there repeats the result when it comes back, and is told again.
+        let _ = self.tell(*host, Down::Stored { work_id: work }).await;
+    }
+
+    async fn disconnect(&self, host: &HostId, reason: &str) {
+        let mut hosts = self.hosts();
+        let Some(entry) = hosts.get_mut(host) else { return };
+        if let Some(session) = entry.session.as_ref() {
+            tracing::info!(%host, key = %session.key, reason, "the agent's stream and certificate end");
+            entry.ended = Some(session.key);
+            session.end.cancel();
+        }
+    }
+
+    fn changes(&self) -> BoxStream<'static, HostId> {
+        let known: Vec<HostId> = self.hosts().keys().copied().collect();
+        self.changes.listen(known)
+    }
+}
+
+impl Host {
+    fn lose(&mut self, now: Timestamp) {
+        self.session = None;
+        self.view.connected = false;
+        self.view.lost_since = Some(now);
+    }
+}

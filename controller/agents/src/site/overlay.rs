@@ -1,0 +1,47 @@
+//! The per-boot overlay's content.
+
+use bessemer_protocol::{BootConfig, BootId};
+
+use super::{SiteAuthority, SiteError};
+
+impl SiteAuthority {
+    /// The content of [`bessemer_protocol::BOOT_CONFIG_PATH`] for one boot: the same bytes each time, from any process
+    /// that holds the site's secret. Carries the enrolment token.
+    ///
+    /// `controllers` are `https://address:port`; `issued` is when the boot was prepared, seconds since the epoch.
+    ///
+    /// # Errors
+    /// [`SiteError::Encode`], which strings and numbers cannot cause.
+    pub fn overlay(&self, boot: BootId, controllers: &[String], issued: i64) -> Result<Vec<u8>, SiteError> {
+        let config = BootConfig {
+            controllers: controllers.to_vec(),
+            ca: self.certificate_pem().to_owned(),
+            token: self.token(boot),
+            boot_id: boot,
+            time: issued,
+        };
+        Ok(serde_json::to_vec(&config)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::SiteSecret;
+
+    #[test]
+    fn one_boot_is_served_the_same_bytes_by_every_process() {
+        let secret = SiteSecret::generate(time::OffsetDateTime::now_utc()).unwrap();
+        let boot = BootId::random();
+        let overlay = || {
+            SiteAuthority::open(&secret)
+                .unwrap()
+                .overlay(boot, &["https://192.0.2.1:8444".to_owned()], 1_700_000_000)
+                .unwrap()
+        };
+        assert_eq!(overlay(), overlay());
+        let config: BootConfig = serde_json::from_slice(&overlay()).unwrap();
+        assert_eq!(config.boot_id, boot);
+        assert!(config.ca.starts_with("-----BEGIN CERTIFICATE-----"));
+    }
+}

@@ -1,0 +1,15 @@
+//! The agents' endpoint against a real HTTP/2 and TLS client, over loopback, with a fake of the objects behind it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "a test may fail loudly, and its modules are nobody's interface"
+)]
+
+mod certificates;
+mod enrolment;
+mod site;
+mod streams;
