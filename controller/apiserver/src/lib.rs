@@ -1,1 +1,134 @@
-//! (first light: being built)
+//! An embedded Kubernetes API: storage, watch, custom kinds, `kubectl`. It gives a program without a cluster the API
+//! its controllers need, and a test the real thing in milliseconds. It knows nothing of hosts or clusters.
+//!
+//! ```no_run
+//! # async fn demo() -> Result<(), bessemer_apiserver::Error> {
+//! let api = bessemer_apiserver::ApiServer::open(std::path::Path::new("/var/lib/demo")).await?;
+//! let router = api.router(); // kube::Client::new(router, "default") speaks to it in-process
+//! # let _ = router; Ok(()) }
+//! ```
+//!
+//! Served: get, list, watch, create, update, patch (JSON, merge, strategic for built-ins), delete, deletecollection and
+//! the status subresource, for Namespace, Secret, ConfigMap, Event, Lease, CustomResourceDefinition and every kind a
+//! definition adds. Not served yet: server-side apply (answers 415), CEL rules, conversion webhooks, authorization
+//! (every authenticated client is an administrator), protobuf bodies, foreground deletion (done as background).
+
+mod builtin;
+mod core;
+mod crd;
+mod discovery;
+mod flavour;
+mod gc;
+mod handlers;
+mod jsonpath;
+mod lifecycle;
+mod object;
+mod openapi;
+mod registry;
+mod represent;
+mod request;
+mod schema;
+mod selector;
+mod server;
+mod status;
+mod store;
+mod table;
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+pub use server::{ServeError, Serving};
+pub use store::StoreError;
+
+use crate::core::Core;
+
+/// The store's file inside the data directory.
+const FILE: &str = "apiserver.redb";
+
+/// Why the server cannot start or take its definitions.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The data directory cannot be made.
+    #[error("cannot create the data directory {}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An object that the server itself needs was refused.
+    #[error("cannot store {name}: {message}")]
+    Install {
+        /// The object's name.
+        name: String,
+        /// The refusal, as a client would read it.
+        message: String,
+    },
+}
+
+/// An open API server. Cheap to clone; the store closes when the last clone, router and watch are gone.
+#[derive(Clone)]
+pub struct ApiServer {
+    core: Arc<Core>,
+    dir: PathBuf,
+}
+
+impl ApiServer {
+    /// Opens (or creates) the server's state in `dir`, readable by its owner only.
+    ///
+    /// # Errors
+    /// When the directory or the store cannot be made or read, or another process has it open.
+    pub async fn open(dir: &Path) -> Result<Self, Error> {
+        let make = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        make.map_err(|source| Error::Directory { path: dir.to_owned(), source })?;
+        let core = Arc::new(Core::open(&dir.join(FILE))?);
+        let server = Self { core, dir: dir.to_owned() };
+        for name in ["default", "kube-system"] {
+            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            server.install("", "namespaces", namespace).await?;
+        }
+        Ok(server)
+    }
+
+    /// The API as an in-process service. Whoever holds it is the administrator: nothing is asked.
+    pub fn router(&self) -> Router {
+        async fn serve(State(core): State<Arc<Core>>, request: Request) -> axum::response::Response {
+            handlers::handle(core, request).await
+        }
+        Router::new().fallback(serve).with_state(Arc::clone(&self.core))
+    }
+
+    /// Stores CustomResourceDefinitions, replacing older ones; their kinds are served when this returns.
+    ///
+    /// # Errors
+    /// When a definition is refused, with the reasons.
+    pub async fn install_crds(&self, definitions: &[Value]) -> Result<(), Error> {
+        for definition in definitions {
+            self.install("apiextensions.k8s.io", "customresourcedefinitions", definition.clone()).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends all watches, so that clients let go of the server.
+    pub fn close(&self) {
+        self.core.close();
+    }
+
+    async fn install(&self, group: &str, plural: &str, object: Value) -> Result<(), Error> {
+        let name = object::name(&object).to_owned();
+        let put = handlers::put(&self.core, group, plural, object).await;
+        put.map_err(|error| Error::Install { name, message: error.to_string() })
+    }
+}

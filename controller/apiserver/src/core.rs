@@ -1,0 +1,79 @@
+//! What every request shares: the store, the resources served, and the sign that the server is closing.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::watch;
+
+use crate::builtin::DEFINITIONS;
+use crate::gc::{self, Work};
+use crate::registry::Registry;
+use crate::store::{Change, Index, Store, StoreError};
+
+pub(crate) struct Core {
+    store: Store,
+    registry: SharedRegistry,
+    closing: watch::Sender<bool>,
+}
+
+/// The registry of the moment, replaced whole when a definition changes.
+#[derive(Clone)]
+pub(crate) struct SharedRegistry(Arc<RwLock<Arc<Registry>>>);
+
+impl SharedRegistry {
+    fn of(index: &Index) -> Arc<Registry> {
+        let definitions = index.list(DEFINITIONS, "");
+        Arc::new(Registry::new(definitions.iter().map(AsRef::as_ref)))
+    }
+
+    pub(crate) fn get(&self) -> Arc<Registry> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn set(&self, registry: Arc<Registry>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = registry;
+    }
+}
+
+impl Core {
+    pub(crate) fn open(file: &Path) -> Result<Self, StoreError> {
+        let registry = SharedRegistry(Arc::new(RwLock::new(Arc::new(Registry::new(std::iter::empty())))));
+        let work = Arc::new(Work::default());
+        let (for_load, for_hook) = (registry.clone(), registry.clone());
+        let (load_work, hook_work) = (Arc::clone(&work), Arc::clone(&work));
+        let loaded = move |index: &Index| {
+            for_load.set(SharedRegistry::of(index));
+            load_work.scan(index);
+        };
+        // Before a writer learns that its definition is stored, the kind is served.
+        let hook = move |index: &Index, changes: &[Arc<Change>]| {
+            if changes.iter().any(|change| &*change.key.resource == DEFINITIONS) {
+                for_hook.set(SharedRegistry::of(index));
+            }
+            hook_work.note(changes);
+        };
+        let store = Store::open(file, loaded, Box::new(hook))?;
+        gc::start(store.handle().clone(), registry.clone(), work).map_err(StoreError::Thread)?;
+        Ok(Self { store, registry, closing: watch::Sender::new(false) })
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        self.registry.get()
+    }
+
+    /// Ends all watches.
+    pub(crate) fn close(&self) {
+        self.closing.send_replace(true);
+    }
+
+    /// Returns once the server is closing.
+    pub(crate) async fn closing(&self) {
+        let mut closing = self.closing.subscribe();
+        // The sender lives as long as `self`, so this only returns when the sign is given.
+        let _ = closing.wait_for(|closing| *closing).await;
+    }
+}

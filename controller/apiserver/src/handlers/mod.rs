@@ -1,0 +1,125 @@
+//! The verbs. Each file is one; this one finds the resource that a request speaks about and picks the verb.
+
+mod create;
+mod delete;
+mod metadata;
+mod patch;
+mod read;
+mod strategic;
+mod update;
+mod watch;
+mod write;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use serde_json::Value;
+
+use crate::core::Core;
+use crate::registry::Resource;
+use crate::represent::{self, Form};
+use crate::request::{Query, ResourcePath, parse_json, read_body};
+use crate::status::ApiError;
+use crate::{discovery, openapi};
+
+/// A request about a resource, with all that the verbs need.
+pub(crate) struct Call {
+    pub(crate) resource: Arc<Resource>,
+    pub(crate) namespace: String,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) form: Form,
+}
+
+/// Which part of an object a write changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Everything but the status, when that has its own path.
+    Main,
+    Status,
+}
+
+/// Answers any request; errors become a Status.
+pub(crate) async fn handle(core: Arc<Core>, request: Request<Body>) -> Response {
+    route(&core, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn route(core: &Arc<Core>, request: Request<Body>) -> Result<Response, ApiError> {
+    let (head, body) = request.into_parts();
+    let query = Query::parse(&head.uri)?;
+    let registry = core.registry();
+    let Some(path) = ResourcePath::parse(head.uri.path()) else {
+        if head.method != Method::GET {
+            return Err(ApiError::method_not_allowed());
+        }
+        let known = discovery::answer(&registry, head.uri.path(), &head.headers);
+        let known = known.or_else(|| openapi::answer(&registry, head.uri.path()));
+        return known.ok_or_else(ApiError::no_such_path);
+    };
+    let resource = registry.find(&path.group, &path.version, &path.plural).ok_or_else(ApiError::no_such_path)?;
+    // An object of a namespaced kind needs its namespace in the path; a cluster-scoped kind has none.
+    if resource.namespaced == path.namespace.is_empty() && (path.name.is_some() || !resource.namespaced) {
+        if resource.namespaced || !path.namespace.is_empty() {
+            return Err(ApiError::no_such_path());
+        }
+    }
+    let part = match path.subresource.as_deref() {
+        None => Part::Main,
+        Some("status") if resource.has_status => Part::Status,
+        Some(_) => return Err(ApiError::no_such_path()),
+    };
+    let form = Form::parse(&head.headers, &query)?;
+    let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };
+    match (head.method, path.name) {
+        (Method::GET, None) if call.query.flag("watch") => watch::watch(core, call),
+        (Method::GET, None) => read::list(core, &call),
+        (Method::GET, Some(name)) => read::get(core, &call, &name),
+        (Method::POST, None) => create::create(core, call, &read_body(body).await?).await,
+        (Method::PUT, Some(name)) => {
+            let object = parse_json(&call.headers, &read_body(body).await?)?;
+            update::update(core, call, name, part, object).await
+        }
+        (Method::PATCH, Some(name)) => patch::patch(core, call, name, part, &read_body(body).await?).await,
+        (Method::DELETE, Some(name)) if part == Part::Main => {
+            delete::delete(core, call, name, &read_body(body).await?).await
+        }
+        (Method::DELETE, None) => delete::delete_collection(core, call, &read_body(body).await?).await,
+        _ => Err(ApiError::method_not_allowed()),
+    }
+}
+
+/// A written object as the answer, with a warning for each field that was dropped.
+fn written(call: &Call, code: StatusCode, object: &Value, warnings: &[String]) -> Response {
+    let served = crate::flavour::to_served(&call.resource, object.clone());
+    let mut response = represent::answer(code, &call.form.object(&call.resource, &served));
+    for warning in warnings {
+        let text = warning.replace(['"', '\\'], "'");
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
+            response.headers_mut().append(http::header::WARNING, value);
+        }
+    }
+    response
+}
+
+/// Stores a cluster-scoped object of a built-in kind as given, creating or replacing it.
+pub(crate) async fn put(core: &Core, group: &str, plural: &str, mut object: Value) -> Result<(), ApiError> {
+    let resource = core.registry().find(group, "v1", plural).ok_or_else(ApiError::no_such_path)?;
+    let call = Call {
+        resource: Arc::clone(&resource),
+        namespace: String::new(),
+        query: Query::default(),
+        headers: HeaderMap::new(),
+        form: Form::Whole,
+    };
+    write::admit(&call, &mut object)?;
+    let write = move |txn: &mut crate::store::Txn<'_>| {
+        let current = txn.get(&resource.key("", crate::object::name(&object)));
+        match current {
+            Some(current) => write::replace(txn, &resource, &current, object, Part::Main),
+            None => create::insert(txn, &resource, object),
+        }
+    };
+    core.store().write(write).await.map(drop)
+}

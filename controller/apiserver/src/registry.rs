@@ -1,0 +1,189 @@
+//! Which resources are served: the built-in kinds and those that CustomResourceDefinitions add. Answers lookups by URL
+//! path; a [`Resource`] carries all that a handler must know about its kind, so that handlers know no kind by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::builtin;
+use crate::crd;
+use crate::jsonpath::JsonPath;
+use crate::schema::Schema;
+use crate::status::Subject;
+use crate::store::Key;
+
+/// One kind in one version, as served.
+pub(crate) struct Resource {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) list_kind: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) namespaced: bool,
+    /// `status` is written through its own path only.
+    pub(crate) has_status: bool,
+    pub(crate) schema: Arc<Schema>,
+    /// The schema as written, for OpenAPI.
+    pub(crate) open_api: Option<Value>,
+    pub(crate) columns: Vec<Column>,
+    /// Fields, besides `metadata.name` and `metadata.namespace`, that field selectors may name.
+    pub(crate) selectable: &'static [&'static str],
+    /// `group/plural` under which all versions are stored.
+    pub(crate) stored_as: Arc<str>,
+    pub(crate) stored_api_version: String,
+    pub(crate) flavour: Flavour,
+}
+
+/// Behaviour that a kind does not get from its definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flavour {
+    Namespace,
+    Secret,
+    ConfigMap,
+    CoreEvent,
+    /// `events.k8s.io/v1`: the same objects as `CoreEvent`, with other field names.
+    NewEvent,
+    Lease,
+    Definition,
+    Custom,
+}
+
+/// A column of the table that `kubectl get` prints.
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) format: String,
+    pub(crate) description: String,
+    /// Above zero: shown by `-o wide` only.
+    pub(crate) priority: i64,
+    pub(crate) cell: Cell,
+}
+
+/// Where a column's value comes from.
+pub(crate) enum Cell {
+    Path(JsonPath),
+    Computed(fn(&Value) -> Value),
+}
+
+impl Resource {
+    pub(crate) fn api_version(&self) -> String {
+        group_version(&self.group, &self.version)
+    }
+
+    pub(crate) fn key(&self, namespace: &str, name: &str) -> Key {
+        Key { resource: Arc::clone(&self.stored_as), namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+
+    /// How errors name an object of this resource.
+    pub(crate) fn subject(&self, name: &str) -> Subject {
+        Subject { group: self.group.clone(), kind: self.plural.clone(), name: name.to_owned() }
+    }
+
+    /// As [`Self::subject`], for validation errors, which name the kind.
+    pub(crate) fn kind_subject(&self, name: &str) -> Subject {
+        Subject { group: self.group.clone(), kind: self.kind.clone(), name: name.to_owned() }
+    }
+
+    pub(crate) fn is_custom(&self) -> bool {
+        self.flavour == Flavour::Custom
+    }
+}
+
+pub(crate) fn group_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+}
+
+/// All served resources at one moment. Replaced whole when a definition changes.
+pub(crate) struct Registry {
+    /// By group, version, plural. The core group is the empty string.
+    resources: BTreeMap<(String, String, String), Arc<Resource>>,
+}
+
+impl Registry {
+    /// The built-in kinds and those of the given definitions. A definition that cannot be read serves nothing.
+    pub(crate) fn new<'a>(definitions: impl Iterator<Item = &'a Value>) -> Self {
+        let mut resources = BTreeMap::new();
+        let custom = definitions.flat_map(|definition| match crd::resources(definition) {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::error!(definition = crate::object::name(definition), %error, "definition not served");
+                Vec::new()
+            }
+        });
+        for resource in builtin::resources().into_iter().chain(custom) {
+            let place = (resource.group.clone(), resource.version.clone(), resource.plural.clone());
+            resources.insert(place, Arc::new(resource));
+        }
+        Self { resources }
+    }
+
+    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
+        self.resources.get(&(group.to_owned(), version.to_owned(), plural.to_owned())).cloned()
+    }
+
+    /// The resource of an object that says `api_version` and `kind` of itself; for owner references any version of the
+    /// group does, since only the place of storage matters.
+    pub(crate) fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        self.resources.values().find(|r| r.group == group && r.kind == kind)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.resources.values()
+    }
+
+    /// The groups, each with its versions, the preferred one first.
+    pub(crate) fn groups(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (group, version, _) in self.resources.keys() {
+            let versions = groups.entry(group).or_default();
+            if !versions.contains(&version.as_str()) {
+                versions.push(version);
+            }
+        }
+        for versions in groups.values_mut() {
+            versions.sort_by_key(|version| std::cmp::Reverse(version_priority(version)));
+        }
+        groups
+    }
+
+    pub(crate) fn in_group_version(&self, group: &str, version: &str) -> Vec<&Arc<Resource>> {
+        self.all().filter(|r| r.group == group && r.version == version).collect()
+    }
+}
+
+/// Kubernetes' order of version names: stable before beta before alpha, then by number; other names last.
+fn version_priority(version: &str) -> (u8, u32, u32) {
+    let parse = || {
+        let rest = version.strip_prefix('v')?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let (major, rest) = rest.split_at(digits);
+        let major = major.parse().ok()?;
+        if rest.is_empty() {
+            return Some((3, major, 0));
+        }
+        let (rank, minor) = match (rest.strip_prefix("beta"), rest.strip_prefix("alpha")) {
+            (Some(minor), _) => (2, minor),
+            (_, Some(minor)) => (1, minor),
+            _ => return None,
+        };
+        Some((rank, major, minor.parse().ok()?))
+    };
+    parse().unwrap_or((0, 0, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_sort_as_kubernetes_does() {
+        let mut versions = ["v1alpha1", "v1beta2", "foo", "v10", "v2", "v1beta10", "v1"];
+        versions.sort_by_key(|v| std::cmp::Reverse(version_priority(v)));
+        assert_eq!(versions, ["v10", "v2", "v1", "v1beta10", "v1beta2", "v1alpha1", "foo"]);
+    }
+}

@@ -1,0 +1,149 @@
+//! Reading a request: what its path names, its query, its body. No resource is looked up here.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::{HeaderMap, Uri, header};
+use serde_json::Value;
+
+use crate::status::ApiError;
+
+/// Largest body taken, in bytes; upstream's limit.
+const BODY_LIMIT: usize = 3 * 1024 * 1024;
+/// A body must have arrived within this time.
+const BODY_DEADLINE: Duration = Duration::from_secs(60);
+
+/// A path under `/api/v1` or `/apis/<group>/<version>`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ResourcePath {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    /// Empty for cluster-scoped objects and lists over all namespaces.
+    pub(crate) namespace: String,
+    pub(crate) plural: String,
+    pub(crate) name: Option<String>,
+    pub(crate) subresource: Option<String>,
+}
+
+impl ResourcePath {
+    /// `None` when the path is not one of a resource.
+    pub(crate) fn parse(path: &str) -> Option<Self> {
+        let mut parts = path.strip_prefix('/')?.split('/').collect::<Vec<_>>();
+        if parts.last() == Some(&"") {
+            parts.pop();
+        }
+        if parts.iter().any(|part| part.is_empty()) {
+            return None;
+        }
+        let (group, version, rest) = match parts.as_slice() {
+            ["api", version, rest @ ..] => ("", *version, rest),
+            ["apis", group, version, rest @ ..] => (*group, *version, rest),
+            _ => return None,
+        };
+        let mut found = Self { group: group.to_owned(), version: version.to_owned(), ..Self::default() };
+        let rest = match rest {
+            // A namespace's own subresources come before resources of that name in it.
+            ["namespaces", _, "status" | "finalize"] => rest,
+            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => {
+                (*namespace).clone_into(&mut found.namespace);
+                rest
+            }
+            rest => rest,
+        };
+        let mut rest = rest.iter().map(|part| (*part).to_owned());
+        found.plural = rest.next()?;
+        found.name = rest.next();
+        found.subresource = rest.next();
+        rest.next().is_none().then_some(found)
+    }
+}
+
+/// The query of a request.
+#[derive(Debug, Default)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(uri: &Uri) -> Result<Self, ApiError> {
+        let parsed = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri);
+        parsed.map(|query| Self(query.0)).map_err(|error| ApiError::bad_request(error.to_string()))
+    }
+
+    /// The first value of a parameter, empty when it is absent.
+    pub(crate) fn get(&self, name: &str) -> &str {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        matches!(self.get(name), "true" | "1")
+    }
+
+    /// Whether nothing may be stored.
+    pub(crate) fn dry_run(&self) -> Result<bool, ApiError> {
+        match self.get("dryRun") {
+            "" => Ok(false),
+            "All" => Ok(true),
+            other => Err(ApiError::bad_request(format!("dryRun: Unsupported value: {other:?}: supported values: \"All\""))),
+        }
+    }
+}
+
+/// The media type of a body, without parameters; empty when not given.
+pub(crate) fn content_type(headers: &HeaderMap) -> &str {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+/// Takes the whole body, within the limits of size and time.
+pub(crate) async fn read_body(body: Body) -> Result<bytes::Bytes, ApiError> {
+    let whole = axum::body::to_bytes(body, BODY_LIMIT);
+    match tokio::time::timeout(BODY_DEADLINE, whole).await {
+        Err(_) => Err(ApiError::timeout("the request's body did not arrive in time")),
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(error)) => {
+            let text = error.to_string();
+            let over = text.contains("length limit");
+            Err(if over { ApiError::too_large(BODY_LIMIT) } else { ApiError::bad_request(text) })
+        }
+    }
+}
+
+/// A body that must be JSON.
+pub(crate) fn parse_json(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, ApiError> {
+    match content_type(headers) {
+        "" | "application/json" | "*/*" => serde_json::from_slice(bytes)
+            .map_err(|error| ApiError::bad_request(format!("the body of the request is not JSON: {error}"))),
+        other => Err(ApiError::unsupported_media_type(other, "application/json")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(path: &str) -> Option<String> {
+        let p = ResourcePath::parse(path)?;
+        let (name, sub) = (p.name.unwrap_or_default(), p.subresource.unwrap_or_default());
+        Some(format!("{}|{}|{}|{}|{name}|{sub}", p.group, p.version, p.namespace, p.plural))
+    }
+
+    #[test]
+    fn paths_name_resources() {
+        let cases = [
+            ("/api/v1/secrets", Some("|v1||secrets||")),
+            ("/api/v1/namespaces", Some("|v1||namespaces||")),
+            ("/api/v1/namespaces/x", Some("|v1||namespaces|x|")),
+            ("/api/v1/namespaces/x/status", Some("|v1||namespaces|x|status")),
+            ("/api/v1/namespaces/x/secrets/s", Some("|v1|x|secrets|s|")),
+            ("/apis/metal3.io/v1alpha1/namespaces/x/baremetalhosts/h/status", Some("metal3.io|v1alpha1|x|baremetalhosts|h|status")),
+            ("/apis/metal3.io/v1alpha1/baremetalhosts/", Some("metal3.io|v1alpha1||baremetalhosts||")),
+            ("/api/v1/namespaces/x/secrets/s/status/more", None),
+            ("/api/v1", None),
+            ("/apis/g", None),
+            ("/api//secrets", None),
+            ("", None),
+        ];
+        for (path, wanted) in cases {
+            assert_eq!(shown(path).as_deref(), wanted, "{path}");
+        }
+    }
+}

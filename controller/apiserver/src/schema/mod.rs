@@ -1,0 +1,108 @@
+//! Structural schemas: the OpenAPI subset of CustomResourceDefinitions, parsed once, then used to prune unknown fields,
+//! fill in defaults and validate. CEL rules (`x-kubernetes-validations`) are not evaluated yet.
+
+mod default;
+mod parse;
+mod prune;
+mod validate;
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde_json::Value;
+
+pub(crate) use default::default;
+pub(crate) use parse::SchemaError;
+pub(crate) use prune::prune;
+pub(crate) use validate::{validate, validate_at};
+
+/// One node of a schema.
+#[derive(Debug, Default)]
+pub(crate) struct Schema {
+    kind: Option<Kind>,
+    nullable: bool,
+    int_or_string: bool,
+    /// Fields that the schema does not name are kept.
+    preserve_unknown: bool,
+    /// The value is a whole object with apiVersion, kind and metadata of its own.
+    embedded: bool,
+    properties: BTreeMap<String, Schema>,
+    additional: Option<Box<Schema>>,
+    items: Option<Box<Schema>>,
+    required: Vec<String>,
+    default: Option<Value>,
+    allowed: Vec<Value>,
+    bounds: Bounds,
+    pattern: Option<Regex>,
+    format: Option<String>,
+    list: ListType,
+    all_of: Vec<Schema>,
+    any_of: Vec<Schema>,
+    one_of: Vec<Schema>,
+    not: Option<Box<Schema>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Object,
+    Array,
+    String,
+    Integer,
+    Number,
+    Boolean,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Array => "array",
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+        }
+    }
+}
+
+/// Limits on numbers, lengths and counts.
+#[derive(Debug, Default)]
+struct Bounds {
+    minimum: Option<f64>,
+    exclusive_minimum: bool,
+    maximum: Option<f64>,
+    exclusive_maximum: bool,
+    multiple_of: Option<f64>,
+    min_length: Option<u64>,
+    max_length: Option<u64>,
+    min_items: Option<u64>,
+    max_items: Option<u64>,
+    min_properties: Option<u64>,
+    max_properties: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+enum ListType {
+    #[default]
+    Atomic,
+    Set,
+    /// Elements are told apart by these fields.
+    Map(Vec<String>),
+}
+
+impl Schema {
+    /// A schema that keeps and accepts everything.
+    pub(crate) fn anything() -> Self {
+        Self { kind: Some(Kind::Object), preserve_unknown: true, ..Self::default() }
+    }
+}
+
+/// The path of a field, as error messages write it.
+fn child(path: &str, field: &str) -> String {
+    if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") }
+}
+
+/// Fields every object has, which a schema need not name.
+fn is_object_field(field: &str) -> bool {
+    matches!(field, "apiVersion" | "kind" | "metadata")
+}

@@ -1,0 +1,114 @@
+//! Reading a schema from the JSON of a definition.
+
+use regex::Regex;
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{Bounds, Kind, ListType, Schema, child};
+
+/// A schema that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{path}: {problem}")]
+pub(crate) struct SchemaError {
+    path: String,
+    problem: String,
+}
+
+impl Schema {
+    /// Parses a schema; every problem names the path inside the schema.
+    pub(crate) fn parse(json: &Value) -> Result<Self, SchemaError> {
+        parse(json, "")
+    }
+}
+
+fn fault(path: &str, problem: impl Into<String>) -> SchemaError {
+    SchemaError { path: if path.is_empty() { "schema".to_owned() } else { path.to_owned() }, problem: problem.into() }
+}
+
+fn parse(json: &Value, path: &str) -> Result<Schema, SchemaError> {
+    let fields = json.as_object().ok_or_else(|| fault(path, "must be an object"))?;
+    let flag = |name: &str| fields.get(name).and_then(Value::as_bool).unwrap_or_default();
+    let text = |name: &str| fields.get(name).and_then(Value::as_str);
+    let one = |name: &str| match fields.get(name) {
+        Some(inner) => parse(inner, &child(path, name)).map(|schema| Some(Box::new(schema))),
+        None => Ok(None),
+    };
+    let many = |name: &str| match fields.get(name).and_then(Value::as_array) {
+        Some(list) => list.iter().map(|inner| parse(inner, &child(path, name))).collect(),
+        None => Ok(Vec::new()),
+    };
+
+    let mut schema = Schema {
+        kind: text("type").map(|name| kind(name, path)).transpose()?,
+        nullable: flag("nullable"),
+        int_or_string: flag("x-kubernetes-int-or-string"),
+        preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
+        embedded: flag("x-kubernetes-embedded-resource"),
+        items: one("items")?,
+        required: strings(fields.get("required")),
+        default: fields.get("default").cloned(),
+        allowed: fields.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
+        bounds: bounds(json),
+        format: text("format").map(str::to_owned),
+        list: match text("x-kubernetes-list-type") {
+            Some("map") => ListType::Map(strings(fields.get("x-kubernetes-list-map-keys"))),
+            Some("set") => ListType::Set,
+            _ => ListType::Atomic,
+        },
+        all_of: many("allOf")?,
+        any_of: many("anyOf")?,
+        one_of: many("oneOf")?,
+        not: one("not")?,
+        ..Schema::default()
+    };
+    if let Some(pattern) = text("pattern") {
+        let regex = Regex::new(pattern).map_err(|error| fault(path, format!("pattern {pattern:?}: {error}")))?;
+        schema.pattern = Some(regex);
+    }
+    match fields.get("additionalProperties") {
+        Some(Value::Bool(true)) => schema.preserve_unknown = true,
+        Some(Value::Bool(false)) | None => {}
+        Some(inner) => schema.additional = Some(Box::new(parse(inner, &child(path, "additionalProperties"))?)),
+    }
+    if let Some(properties) = fields.get("properties").and_then(Value::as_object) {
+        for (name, inner) in properties {
+            schema.properties.insert(name.clone(), parse(inner, &child(path, name))?);
+        }
+    }
+    Ok(schema)
+}
+
+fn kind(name: &str, path: &str) -> Result<Kind, SchemaError> {
+    Ok(match name {
+        "object" => Kind::Object,
+        "array" => Kind::Array,
+        "string" => Kind::String,
+        "integer" => Kind::Integer,
+        "number" => Kind::Number,
+        "boolean" => Kind::Boolean,
+        other => return Err(fault(path, format!("unknown type {other:?}"))),
+    })
+}
+
+fn bounds(json: &Value) -> Bounds {
+    let float = |name: &str| json.get(name).and_then(Value::as_f64);
+    let count = |name: &str| json.get(name).and_then(Value::as_u64);
+    let flag = |name: &str| json.get(name).and_then(Value::as_bool).unwrap_or_default();
+    Bounds {
+        minimum: float("minimum"),
+        exclusive_minimum: flag("exclusiveMinimum"),
+        maximum: float("maximum"),
+        exclusive_maximum: flag("exclusiveMaximum"),
+        multiple_of: float("multipleOf"),
+        min_length: count("minLength"),
+        max_length: count("maxLength"),
+        min_items: count("minItems"),
+        max_items: count("maxItems"),
+        min_properties: count("minProperties"),
+        max_properties: count("maxProperties"),
+    }
+}
+
+fn strings(list: Option<&Value>) -> Vec<String> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}

@@ -1,0 +1,7 @@
+//! The HTTPS side.
+/// placeholder
+#[derive(Debug)]
+pub struct Serving {}
+/// placeholder
+#[derive(Debug)]
+pub struct ServeError {}

@@ -1,0 +1,266 @@
+//! Errors as clients see them: every failed request answers with a `metav1.Status`, with the code, reason and wording
+//! that a stock API server uses, because clients branch on them. This room knows HTTP codes and field causes, and
+//! nothing of storage or resources.
+
+use std::fmt;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+/// One field's failure inside an `Invalid` status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cause {
+    reason: &'static str,
+    message: String,
+    field: String,
+}
+
+impl Cause {
+    fn new(reason: &'static str, field: &str, message: String) -> Self {
+        Self { reason, message, field: field.to_owned() }
+    }
+
+    pub(crate) fn required(field: &str) -> Self {
+        Self::new("FieldValueRequired", field, "Required value".to_owned())
+    }
+
+    pub(crate) fn invalid(field: &str, value: &Value, detail: &str) -> Self {
+        Self::new("FieldValueInvalid", field, format!("Invalid value: {}: {detail}", shown(value)))
+    }
+
+    pub(crate) fn wrong_type(field: &str, found: &str, wanted: &str) -> Self {
+        let detail = format!("Invalid value: \"{found}\": {field} in body must be of type {wanted}: \"{found}\"");
+        Self::new("FieldValueTypeInvalid", field, detail)
+    }
+
+    pub(crate) fn unsupported(field: &str, value: &Value, allowed: &[Value]) -> Self {
+        let allowed = allowed.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
+        let message = format!("Unsupported value: {}: supported values: {allowed}", shown(value));
+        Self::new("FieldValueNotSupported", field, message)
+    }
+
+    pub(crate) fn duplicate(field: &str, value: &Value) -> Self {
+        Self::new("FieldValueDuplicate", field, format!("Duplicate value: {}", shown(value)))
+    }
+
+    pub(crate) fn forbidden(field: &str, detail: &str) -> Self {
+        Self::new("FieldValueForbidden", field, format!("Forbidden: {detail}"))
+    }
+
+    pub(crate) fn too_long(field: &str, max: u64) -> Self {
+        Self::new("FieldValueTooLong", field, format!("Too long: may not be more than {max} bytes"))
+    }
+
+    pub(crate) fn too_many(field: &str, found: usize, max: u64) -> Self {
+        Self::new("FieldValueTooMany", field, format!("Too many: {found}: must have at most {max} items"))
+    }
+
+    fn line(&self) -> String {
+        if self.field.is_empty() { self.message.clone() } else { format!("{}: {}", self.field, self.message) }
+    }
+}
+
+/// A value as an error message shows it: long values are cut so that an answer never echoes a whole body.
+fn shown(value: &Value) -> String {
+    const LONGEST: usize = 200;
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}...", text.get(..cut).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// Which object a status speaks about (`details` of the Status).
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Subject {
+    pub(crate) group: String,
+    /// The plural for most errors, the kind for `Invalid`, as upstream does it.
+    pub(crate) kind: String,
+    pub(crate) name: String,
+}
+
+impl Subject {
+    fn qualified(&self) -> String {
+        if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
+    }
+}
+
+/// A failed request.
+#[derive(Debug, Clone)]
+pub(crate) struct ApiError {
+    code: StatusCode,
+    reason: &'static str,
+    message: String,
+    subject: Option<Subject>,
+    causes: Vec<Cause>,
+}
+
+impl ApiError {
+    fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { code, reason, message: message.into(), subject: None, causes: Vec::new() }
+    }
+
+    fn about(mut self, subject: Subject) -> Self {
+        self.subject = Some(subject);
+        self
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
+    }
+
+    pub(crate) fn forbidden(subject: Subject, why: &str) -> Self {
+        let message = format!("{} \"{}\" is forbidden: {why}", subject.qualified(), subject.name);
+        Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(subject)
+    }
+
+    /// A path that no resource is served at.
+    pub(crate) fn no_such_path() -> Self {
+        let message = "the server could not find the requested resource";
+        Self::new(StatusCode::NOT_FOUND, "NotFound", message).about(Subject::default())
+    }
+
+    pub(crate) fn not_found(subject: Subject) -> Self {
+        let message = format!("{} \"{}\" not found", subject.qualified(), subject.name);
+        Self::new(StatusCode::NOT_FOUND, "NotFound", message).about(subject)
+    }
+
+    pub(crate) fn already_exists(subject: Subject) -> Self {
+        let message = format!("{} \"{}\" already exists", subject.qualified(), subject.name);
+        Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(subject)
+    }
+
+    pub(crate) fn conflict(subject: Subject, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {} \"{}\": {why}", subject.qualified(), subject.name);
+        Self::new(StatusCode::CONFLICT, "Conflict", message).about(subject)
+    }
+
+    pub(crate) fn invalid(subject: Subject, causes: Vec<Cause>) -> Self {
+        let lines = causes.iter().map(Cause::line).collect::<Vec<_>>();
+        let what = match lines.as_slice() {
+            [one] => one.clone(),
+            many => format!("[{}]", many.join(", ")),
+        };
+        let message = format!("{} \"{}\" is invalid: {what}", subject.qualified(), subject.name);
+        let mut error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).about(subject);
+        error.causes = causes;
+        error
+    }
+
+    /// A patch that is well formed but cannot be carried out on the object as it is.
+    pub(crate) fn unprocessable(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", why)
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(Subject::default())
+    }
+
+    pub(crate) fn not_acceptable(supported: &str) -> Self {
+        let message = format!("only the following media types are accepted: {supported}");
+        Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
+    }
+
+    pub(crate) fn unsupported_media_type(found: &str, supported: &str) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format (\"{found}\") - accepted media types include: {supported}"
+        );
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
+    }
+
+    /// The version asked for has left the history that watches can be served from.
+    pub(crate) fn expired(asked: u64, oldest: u64) -> Self {
+        Self::new(StatusCode::GONE, "Expired", format!("too old resource version: {asked} ({oldest})"))
+    }
+
+    pub(crate) fn too_large(limit: usize) -> Self {
+        let message = format!("Request entity too large: limit is {limit}");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
+    }
+
+    pub(crate) fn timeout(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message)
+    }
+
+    pub(crate) fn internal(why: impl fmt::Display) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", format!("Internal error occurred: {why}"))
+    }
+
+    /// The wire form, also used inside a watch stream.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "reason": self.reason, "code": self.code.as_u16(),
+        });
+        if let (Some(details), Some(status)) = (self.details(), status.as_object_mut()) {
+            status.insert("details".to_owned(), details);
+        }
+        status
+    }
+
+    fn details(&self) -> Option<Value> {
+        let subject = self.subject.as_ref()?;
+        let mut details = Map::new();
+        for (key, text) in [("name", &subject.name), ("group", &subject.group), ("kind", &subject.kind)] {
+            if !text.is_empty() {
+                details.insert(key.to_owned(), Value::from(text.as_str()));
+            }
+        }
+        if !self.causes.is_empty() {
+            let causes = self.causes.iter().map(|c| json!({"reason": c.reason, "message": c.message, "field": c.field}));
+            details.insert("causes".to_owned(), causes.collect());
+        }
+        Some(Value::Object(details))
+    }
+}
+
+impl From<crate::store::StoreError> for ApiError {
+    fn from(error: crate::store::StoreError) -> Self {
+        Self::internal(error)
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} {})", self.message, self.code.as_u16(), self.reason)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = (self.code, self.to_value().to_string()).into_response();
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invalid_reads_like_upstream() {
+        let subject = Subject { group: "metal3.io".into(), kind: "BareMetalHost".into(), name: "a".into() };
+        let causes = vec![Cause::required("spec.x"), Cause::wrong_type("spec.y", "string", "integer")];
+        let status = ApiError::invalid(subject, causes).to_value();
+        assert_eq!(
+            status["message"],
+            "BareMetalHost.metal3.io \"a\" is invalid: [spec.x: Required value, \
+             spec.y: Invalid value: \"string\": spec.y in body must be of type integer: \"string\"]"
+        );
+        assert_eq!(status["details"]["causes"][0]["field"], "spec.x");
+        assert_eq!(status["code"], 422);
+    }
+
+    #[test]
+    fn shown_values_are_cut_on_a_character() {
+        let long = Value::from("ü".repeat(1000));
+        assert!(Cause::invalid("f", &long, "no").line().len() < 500);
+    }
+}

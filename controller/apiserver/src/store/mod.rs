@@ -1,0 +1,206 @@
+//! Where objects live: one redb file for durability, one in-memory index for every read and watch. It knows objects
+//! as JSON under a key and versions them; it knows nothing of HTTP, kinds or schemas.
+//!
+//! All writes go through one writer thread as closures over a [`Txn`]. The thread runs as many as are waiting, commits
+//! them in one fsynced transaction, publishes them to the index and the watch rings, and only then lets callers know.
+//! So a decision is always made on the newest state, nothing is visible that could still be lost, and many clients
+//! share the price of one disk flush.
+
+mod index;
+mod log;
+mod ring;
+mod txn;
+
+use std::path::Path;
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+pub(crate) use index::{Index, Snapshot};
+use log::Log;
+pub use log::StoreError;
+pub(crate) use ring::{Change, ChangeKind, Expired};
+pub(crate) use txn::Txn;
+
+/// Where one object is kept. `resource` is `group/plural` of its storage, shared by all versions of a kind.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key {
+    pub(crate) resource: Arc<str>,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+/// A write waiting for the writer thread: decides inside the transaction, and is told how the commit went.
+type Job = Box<dyn FnOnce(&mut Txn<'_>) -> Ack + Send>;
+type Ack = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+
+/// Writes waiting at once; further callers wait in line.
+const QUEUE: usize = 1024;
+/// Writes that share one commit.
+const BATCH: usize = 256;
+
+/// Runs on the writer thread after a commit, before callers are told.
+pub(crate) type PublishHook = Box<dyn Fn(&Index, &[Arc<Change>]) + Send>;
+
+/// The store. Dropping it finishes the waiting writes and closes the file.
+pub(crate) struct Store {
+    handle: StoreHandle,
+    jobs: Option<mpsc::Sender<Job>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+/// A way to read and write that does not keep the store open.
+#[derive(Clone)]
+pub(crate) struct StoreHandle {
+    index: Arc<RwLock<Index>>,
+    jobs: mpsc::WeakSender<Job>,
+}
+
+impl Store {
+    /// Opens or creates the file at `path` and reads it into memory; `hook` sees every later change, and `loaded` sees
+    /// the index once before that.
+    pub(crate) fn open(path: &Path, loaded: impl FnOnce(&Index), hook: PublishHook) -> Result<Self, StoreError> {
+        let log = Log::open(path)?;
+        let index = log.load()?;
+        loaded(&index);
+        let index = Arc::new(RwLock::new(index));
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        let handle = StoreHandle { index: Arc::clone(&index), jobs: jobs.downgrade() };
+        let writer = std::thread::Builder::new()
+            .name("apiserver-writer".to_owned())
+            .spawn(move || run_writer(&log, &index, queue, &hook))
+            .map_err(StoreError::Thread)?;
+        Ok(Self { handle, jobs: Some(jobs), writer: Some(writer) })
+    }
+
+    pub(crate) fn handle(&self) -> &StoreHandle {
+        &self.handle
+    }
+
+    /// The index as of the last commit.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Index> {
+        self.handle.read()
+    }
+
+    /// A receiver that wakes with each change to `resource`.
+    pub(crate) fn subscribe(&self, resource: &Arc<str>) -> tokio::sync::watch::Receiver<u64> {
+        write_lock(&self.handle.index).subscribe(resource)
+    }
+
+    /// Runs `decide` on the newest state and commits what it wrote. What it wrote is dropped when it fails.
+    pub(crate) async fn write<T, E>(
+        &self,
+        decide: impl FnOnce(&mut Txn<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (job, answer) = job(decide);
+        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
+        jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+impl StoreHandle {
+    /// The index as of the last commit.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Index> {
+        // A poisoned lock means a reader or the publisher panicked; the index itself is only changed whole.
+        self.index.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Whether the store still takes writes.
+    pub(crate) fn is_open(&self) -> bool {
+        self.jobs.strong_count() > 0
+    }
+
+    /// As [`Store::write`], for a thread outside the async runtime.
+    pub(crate) fn write_blocking<T, E>(
+        &self,
+        decide: impl FnOnce(&mut Txn<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (job, answer) = job(decide);
+        let jobs = self.jobs.upgrade().ok_or(StoreError::Closed)?;
+        jobs.blocking_send(job).map_err(|_| StoreError::Closed)?;
+        drop(jobs);
+        answer.blocking_recv().map_err(|_| StoreError::Closed)?
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(writer) = self.writer.take()
+            && writer.join().is_err()
+        {
+            tracing::error!("the store's writer thread ended by a panic");
+        }
+    }
+}
+
+fn write_lock(index: &RwLock<Index>) -> RwLockWriteGuard<'_, Index> {
+    index.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Wraps a decision so that its result waits for the commit.
+fn job<T, E>(
+    decide: impl FnOnce(&mut Txn<'_>) -> Result<T, E> + Send + 'static,
+) -> (Job, oneshot::Receiver<Result<T, E>>)
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    let (reply, answer) = oneshot::channel();
+    let job: Job = Box::new(move |txn| {
+        let start = txn.savepoint();
+        let result = decide(txn);
+        if result.is_err() {
+            txn.roll_back(start);
+        }
+        Box::new(move |commit| {
+            let result = match (commit, result) {
+                (Err(error), Ok(_)) => Err(StoreError::Rejected(error.to_string()).into()),
+                (_, result) => result,
+            };
+            // The caller may have gone away; the write stands either way.
+            let _ = reply.send(result);
+        })
+    });
+    (job, answer)
+}
+
+fn run_writer(log: &Log, index: &RwLock<Index>, mut queue: mpsc::Receiver<Job>, hook: &PublishHook) {
+    while let Some(first) = queue.blocking_recv() {
+        let mut txn = Txn::new(index);
+        let mut acks = vec![first(&mut txn)];
+        while acks.len() < BATCH
+            && let Ok(next) = queue.try_recv()
+        {
+            acks.push(next(&mut txn));
+        }
+        let changes = txn.into_changes();
+        let outcome = if changes.is_empty() { Ok(()) } else { log.commit(&changes) };
+        if outcome.is_ok() && !changes.is_empty() {
+            write_lock(index).publish(&changes);
+            hook(&index.read().unwrap_or_else(std::sync::PoisonError::into_inner), &changes);
+        }
+        if let Err(error) = &outcome {
+            tracing::error!(%error, "writes rejected: the store could not commit them");
+        }
+        for ack in acks {
+            ack(outcome.as_ref().map(|()| ()));
+        }
+    }
+}
+
+/// The version of a stored object, zero when it has none.
+fn version_of(object: &Value) -> u64 {
+    crate::object::resource_version(object).parse().unwrap_or_default()
+}
