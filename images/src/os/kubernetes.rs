@@ -13,7 +13,7 @@ use super::{OsImageSpec, debian, disk, libraries, text};
 use crate::cache::Fingerprint;
 
 /// Changes when this code builds another root from the same inputs.
-const RECIPE: &str = "1";
+const RECIPE: &str = "2";
 
 /// Programs of the host and where they go.
 const PROGRAMS: [(&str, &str); 10] = [
@@ -41,13 +41,18 @@ const IMAGES: [(&str, &str); 7] = [
 ];
 
 /// Settings and units, `@PAUSE@` standing for the name of the pause image.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("etc/containerd/config.toml", include_str!("files/containerd.toml")),
     ("etc/systemd/system/containerd.service", include_str!("files/containerd.service")),
     ("etc/systemd/system/kubelet.service", include_str!("files/kubelet.service")),
     ("etc/systemd/system/kubelet.service.d/10-kubeadm.conf", include_str!("files/10-kubeadm.conf")),
     ("etc/systemd/system/bessemer-agent.service", include_str!("files/bessemer-agent.service")),
     ("etc/systemd/network/80-dhcp.network", include_str!("files/80-dhcp.network")),
+    (
+        "etc/systemd/system/systemd-networkd-wait-online.service.d/any.conf",
+        "# A server has more ports than cables.\n[Service]\nExecStart=\n\
+         ExecStart=/lib/systemd/systemd-networkd-wait-online --any\n",
+    ),
     ("etc/cni/net.d/10-bridge.conflist", include_str!("files/10-bridge.conflist")),
     ("etc/modules-load.d/kubernetes.conf", include_str!("files/modules.conf")),
     ("etc/sysctl.d/90-kubernetes.conf", include_str!("files/sysctl.conf")),

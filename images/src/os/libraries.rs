@@ -1,7 +1,7 @@
 //! The part of Debian that kube-proxy's image carries: the iptables and modprobe programs, with
 //! the libraries and extensions they load.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -24,8 +24,7 @@ const NAMES: [(&str, &str); 8] = [
     ("/usr/sbin/lsmod", "../bin/kmod"),
 ];
 
-/// The programs' names go through xtables-nft-multi's own list: those with `-nft` are all it knows
-/// besides the plain ones. Extensions are opened by name at run time, `ldd` does not see them.
+/// Extensions, opened by name at run time: no program's list of libraries has them.
 const EXTENSIONS: &str = "/usr/lib/x86_64-linux-gnu/xtables";
 
 /// Debian's merged `/usr`, which the libraries' recorded paths rely on.
@@ -33,42 +32,33 @@ const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
 
 /// What an image needs for the programs to run as in `root`.
 pub(super) fn iptables(root: &Path) -> Result<Vec<Entry>, OsImageError> {
-    let mut files = BTreeMap::new();
-    for program in PROGRAMS {
-        files.insert(program.to_owned(), ());
-        for library in needed(root, program)? {
-            files.insert(library, ());
-        }
-    }
     let mut entries: Vec<_> =
         MERGED.iter().map(|name| Entry::link(&format!("/{name}"), &format!("usr/{name}"))).collect();
-    for path in files.into_keys() {
-        entries.push(Entry::file(&path, &root.join(path.trim_start_matches('/'))));
-    }
-    entries.extend(NAMES.iter().map(|(name, target)| Entry::link(name, target)));
+    let mut files: BTreeSet<_> = PROGRAMS.iter().map(|program| (*program).to_owned()).collect();
     let folder = root.join(EXTENSIONS.trim_start_matches('/'));
+    let mut names = BTreeSet::new();
     for extension in fs::read_dir(&folder).map_err(OsImageError::io("list", &folder))? {
-        let extension = extension.map_err(OsImageError::io("list", &folder))?;
-        let inside = format!("{EXTENSIONS}/{}", extension.file_name().to_string_lossy());
-        let path = extension.path();
-        entries.push(match fs::read_link(&path) {
-            Ok(target) => Entry::link(&inside, &target.to_string_lossy()),
-            Err(_) => Entry::file(&inside, &path),
-        });
+        names.insert(extension.map_err(OsImageError::io("list", &folder))?.file_name());
     }
+    for name in names {
+        let inside = format!("{EXTENSIONS}/{}", name.to_string_lossy());
+        match fs::read_link(folder.join(&name)) {
+            Ok(target) => entries.push(Entry::link(&inside, &target.to_string_lossy())),
+            Err(_) => drop(files.insert(inside)),
+        }
+    }
+    let listing = Tool::new("chroot", Duration::from_secs(120)).arg(root).arg("ldd").args(&files).run()?;
+    files.extend(parse(&listing));
+    entries.extend(files.iter().map(|path| Entry::file(path, &root.join(path.trim_start_matches('/')))));
+    entries.extend(NAMES.iter().map(|(name, target)| Entry::link(name, target)));
     Ok(entries)
 }
 
-/// The shared libraries and the loader that `program` is started with.
-fn needed(root: &Path, program: &str) -> Result<Vec<String>, OsImageError> {
-    let listing = Tool::new("chroot", Duration::from_secs(60)).arg(root).arg("ldd").arg(program).run()?;
-    Ok(parse(&listing))
-}
-
+/// The libraries and the loader in what `ldd` says of several files.
 fn parse(listing: &str) -> Vec<String> {
     let path = |line: &str| line.split_whitespace().find(|word| word.starts_with('/')).map(str::to_owned);
     let merged = |path: String| if path.starts_with("/lib") { format!("/usr{path}") } else { path };
-    listing.lines().filter_map(path).map(merged).collect()
+    listing.lines().filter(|line| line.starts_with('\t')).filter_map(path).map(merged).collect()
 }
 
 #[cfg(test)]
@@ -77,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_loader_and_the_libraries_are_found_in_what_ldd_says() {
-        let listing = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmnl.so.0 => /lib/x86_64-linux-gnu/libmnl.so.0 (0x00007f)\n\
+        let listing = "/usr/bin/kmod:\n\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmnl.so.0 => /lib/x86_64-linux-gnu/libmnl.so.0 (0x00007f)\n\
                        \tlibzstd.so.1 => /usr/lib/x86_64-linux-gnu/libzstd.so.1 (0x7f)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
         assert_eq!(
             parse(listing),
