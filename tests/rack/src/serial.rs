@@ -1,0 +1,73 @@
+//! Following a host's serial console: a file that the emulator appends to.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+
+/// What is printed of a console that did not show what was awaited.
+const TAIL_LINES: usize = 15;
+
+/// Reads what is there. Firmware prints what is not UTF-8.
+pub(crate) fn read(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last lines, without the firmware's control sequences.
+pub(crate) fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<_> = text.lines().map(printable).filter(|line| !line.is_empty()).collect();
+    all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n")
+}
+
+fn printable(line: &str) -> String {
+    let mut out = String::new();
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            // ECMA-48 control sequence: up to a letter or @
+            '\u{1b}' => drop(chars.by_ref().skip(1).find(|&c| c.is_ascii_alphabetic() || c == '@')),
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+    }
+    out.trim_end().to_owned()
+}
+
+/// Waits until the file at `path` holds `text`.
+pub(crate) fn wait_for(path: &Path, text: &str, within: Duration) -> Result<()> {
+    let deadline = Instant::now() + within;
+    let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+    inotify::add_watch(&watch, path, WatchFlags::MODIFY).with_context(|| format!("cannot watch {}", path.display()))?;
+    let mut buffer = vec![std::mem::MaybeUninit::uninit(); 4096];
+    loop {
+        let seen = read(path)?;
+        if seen.contains(text) {
+            return Ok(());
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            bail!("no {text:?} on the console in {} s; its end:\n{}", within.as_secs(), tail(&seen, TAIL_LINES));
+        }
+        let timeout = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+        poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&timeout))?;
+        let mut events = inotify::Reader::new(&watch, &mut buffer);
+        // drained: the file is read as a whole anyway
+        while events.next().is_ok() {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_are_readable() {
+        let text = "\u{1b}[2J\u{1b}[01;01H\u{1b}[=3hBdsDxe: loading\r\n\r\n>>Start PXE over IPv4.\r\n";
+        assert_eq!(tail(text, 5), "BdsDxe: loading\n>>Start PXE over IPv4.");
+        assert_eq!(tail(text, 1), ">>Start PXE over IPv4.");
+    }
+}
