@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::ipmi::IpmiBmc;
 use crate::{Address, Bmc, BmcError, Credentials, Scheme};
 
 /// Hands out BMCs. Reconcilers hold this, so that a test can be the racks.
@@ -59,11 +60,42 @@ impl BmcConnector for Connector {
 /// A client of its own for the BMC at `address`, shared with nobody. Does no I/O.
 ///
 /// # Errors
-/// When nothing we have speaks to such an address.
-pub fn connect(address: &Address, _credentials: Credentials) -> Result<Arc<dyn Bmc>, BmcError> {
+/// When the credentials do not fit the protocol the address asks for.
+pub fn connect(address: &Address, credentials: Credentials) -> Result<Arc<dyn Bmc>, BmcError> {
     match address.scheme() {
-        Scheme::Ipmi => {
-            Err(BmcError::Unsupported { act: format!("talking to {address}"), why: "being built".to_owned() })
-        }
+        Scheme::Ipmi => Ok(Arc::new(IpmiBmc::new(address, &credentials)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(one: &Arc<dyn Bmc>, other: &Arc<dyn Bmc>) -> bool {
+        Arc::ptr_eq(one, other)
+    }
+
+    #[test]
+    fn one_client_per_bmc_and_credentials() {
+        let connector = Connector::new();
+        let (a, b): (Address, Address) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let (old, new) = (Credentials::new("admin", "old"), Credentials::new("admin", "new"));
+        let first = connector.connect(&a, old.clone()).unwrap();
+        assert!(same(&first, &connector.connect(&"ipmi://10.0.0.1:623".parse().unwrap(), old.clone()).unwrap()));
+        assert!(!same(&first, &connector.connect(&b, old.clone()).unwrap()));
+        let renewed = connector.connect(&a, new.clone()).unwrap();
+        assert!(!same(&first, &renewed));
+        assert!(same(&renewed, &connector.connect(&a, new.clone()).unwrap()));
+        connector.forget(&a);
+        assert!(!same(&renewed, &connector.connect(&a, new).unwrap()));
+    }
+
+    #[test]
+    fn a_password_ipmi_cannot_carry_is_refused_unseen() {
+        let address: Address = "10.0.0.1".parse().unwrap();
+        let password = "twenty-one-bytes-long";
+        let Err(error) = Connector::new().connect(&address, Credentials::new("admin", password)) else { panic!() };
+        assert!(matches!(error, BmcError::BadCredentials { .. }), "{error}");
+        assert!(!error.to_string().contains(password) && error.to_string().contains("21 bytes"), "{error}");
     }
 }

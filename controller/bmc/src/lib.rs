@@ -16,6 +16,7 @@ mod error;
 #[cfg(feature = "fake")]
 pub mod fake;
 mod identity;
+mod ipmi;
 mod power;
 
 pub use address::{Address, Scheme};

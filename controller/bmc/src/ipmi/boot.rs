@@ -1,0 +1,122 @@
+//! The boot override over IPMI: parameter 3 so that it is not forgotten, parameter 5 in one write, parameter 5 read back.
+
+use ipmi_client::IpmiError;
+use ipmi_client::command::{self, BootFlags, BootFlagsReport, GetBootFlags, KeepBootFlagsValid, SetBootFlags};
+
+use super::IpmiBmc;
+use crate::{BmcError, BootDevice, BootFirmware, BootLifetime, BootOverride, ReadBack};
+
+const ACT: &str = "setting the boot override";
+
+impl IpmiBmc {
+    pub(super) async fn write_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError> {
+        match self.client.execute(&KeepBootFlagsValid).await {
+            // Optional, and its absence only means that power on has to follow within a minute.
+            Ok(()) | Err(IpmiError::Completion { .. }) => {}
+            Err(error) => return Err(self.explain(ACT, error)),
+        }
+        let flags = flags(wanted);
+        self.execute(ACT, &SetBootFlags(flags)).await?;
+        let report = match self.client.execute(&GetBootFlags).await {
+            Ok(report) => report,
+            Err(IpmiError::Completion { code, .. }) if !code.is_transient() => {
+                return Ok(ReadBack::Unverifiable(format!("the bmc does not report its boot flags: {code}")));
+            }
+            Err(error) => return Err(self.explain("reading the boot override back", error)),
+        };
+        match judge(flags, report) {
+            Verdict::Confirmed => Ok(ReadBack::Confirmed),
+            Verdict::Unverifiable(why) => Ok(ReadBack::Unverifiable(why.to_owned())),
+            Verdict::Contradicted => Err(BmcError::Contradicted {
+                address: self.address.to_string(),
+                wrote: format!("boot override {wanted}"),
+                read: format!("{:?}", report.flags),
+            }),
+        }
+    }
+}
+
+fn flags(wanted: BootOverride) -> BootFlags {
+    let device = match wanted.device {
+        // The valid bit goes too, or firmware would go on heeding the empty override.
+        BootDevice::None => {
+            return BootFlags { valid: false, persistent: false, efi: false, device: command::BootDevice::None };
+        }
+        BootDevice::Pxe => command::BootDevice::Pxe,
+        BootDevice::Disk => command::BootDevice::HardDrive,
+    };
+    BootFlags {
+        valid: true,
+        persistent: wanted.lifetime == BootLifetime::Persistent,
+        efi: wanted.firmware == BootFirmware::Uefi,
+        device,
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Confirmed,
+    Unverifiable(&'static str),
+    Contradicted,
+}
+
+/// Only another device contradicts: OpenIPMI's simulator keeps the device and reports every bit as zero, and other BMCs
+/// clear bits once firmware has taken note of them.
+fn judge(wrote: BootFlags, report: BootFlagsReport) -> Verdict {
+    let read = report.flags;
+    if report.parameter_invalid {
+        Verdict::Unverifiable("the bmc marks its boot flags as invalid or locked")
+    } else if !wrote.valid && !read.valid {
+        Verdict::Confirmed
+    } else if read.device != wrote.device {
+        Verdict::Contradicted
+    } else if read == wrote {
+        Verdict::Confirmed
+    } else if !read.valid {
+        Verdict::Unverifiable("the bmc reports the device and leaves the valid bit clear")
+    } else {
+        Verdict::Unverifiable("the bmc reports the device with another lifetime or firmware interface")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts() {
+        let pxe = flags(BootOverride::once(BootDevice::Pxe));
+        let none = flags(BootOverride::once(BootDevice::None));
+        let disk = flags(BootOverride::once(BootDevice::Disk));
+        let bare = |flags: BootFlags| BootFlags { valid: false, persistent: false, efi: false, ..flags };
+        for (wrote, read, confirmed, contradicted) in [
+            (pxe, pxe, true, false),
+            (pxe, bare(pxe), false, false),
+            (pxe, BootFlags { efi: false, ..pxe }, false, false),
+            (pxe, BootFlags { persistent: true, ..pxe }, false, false),
+            (pxe, disk, false, true),
+            (pxe, bare(disk), false, true),
+            (pxe, none, false, true),
+            (none, none, true, false),
+            (none, bare(pxe), true, false),
+            (none, pxe, false, true),
+        ] {
+            let verdict = judge(wrote, BootFlagsReport { flags: read, parameter_invalid: false });
+            assert_eq!(verdict == Verdict::Confirmed, confirmed, "{wrote:?} {read:?}");
+            assert_eq!(verdict == Verdict::Contradicted, contradicted, "{wrote:?} {read:?}");
+        }
+        let locked = judge(pxe, BootFlagsReport { flags: disk, parameter_invalid: true });
+        assert!(matches!(locked, Verdict::Unverifiable(_)));
+    }
+
+    #[test]
+    fn every_wish_has_its_flags() {
+        let wish = BootOverride {
+            device: BootDevice::Disk,
+            lifetime: BootLifetime::Persistent,
+            firmware: BootFirmware::Legacy,
+        };
+        let expected = BootFlags { valid: true, persistent: true, efi: false, device: command::BootDevice::HardDrive };
+        assert_eq!(flags(wish), expected);
+    }
+}

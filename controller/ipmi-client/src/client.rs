@@ -1,0 +1,321 @@
+//! The tokio driver: one session, one command at a time, everything within a deadline.
+
+use std::fmt;
+use std::time::Duration;
+
+use rand::RngExt;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::command::{CloseSession, Command, SetSessionPrivilege};
+use crate::handshake::{Handshake, Progress, Randomness};
+use crate::message::{self, RequestSequence};
+use crate::session::Session;
+use crate::wire::{Exchange, NoAnswer, Wire};
+use crate::{CipherSuite, CompletionCode, IpmiError, Login, Malformed, SUITE_3, SUITE_17};
+
+/// BMCs end a session after 60 ± 3 s of silence (§6.12.15); past this we do not wait to find out.
+const SESSION_IDLE_MAX: Duration = Duration::from_secs(50);
+
+/// How patient a [`Client`] is, and what it may speak.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// For a whole command, setting up a session included.
+    pub deadline: Duration,
+    /// Until a datagram is sent a second time; later pauses grow.
+    pub retransmit_after: Duration,
+    /// Silence after which a session, or a half-finished setup, is taken for lost and begun anew.
+    pub give_up_session_after: Duration,
+    /// The cipher suites allowed, the preferred one first.
+    pub suites: Vec<&'static CipherSuite>,
+}
+
+impl Default for Options {
+    /// 15 s a command, 1 s to the second transmission, 5 s to a new session; suite 17, then 3.
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(15),
+            retransmit_after: Duration::from_secs(1),
+            give_up_session_after: Duration::from_secs(5),
+            suites: vec![&SUITE_17, &SUITE_3],
+        }
+    }
+}
+
+/// A BMC, with at most one session to it. Share it behind an `Arc`; commands queue up.
+///
+/// Dropping it sends a Close Session without waiting for the answer.
+pub struct Client {
+    host: String,
+    port: u16,
+    login: Login,
+    options: Options,
+    line: Mutex<Line>,
+}
+
+#[derive(Default)]
+struct Line {
+    open: Option<Open>,
+    /// The suite the BMC accepted last time.
+    suite: Option<&'static CipherSuite>,
+    opened: u64,
+}
+
+struct Open {
+    wire: Wire,
+    session: Session,
+    last_heard: Instant,
+}
+
+impl Client {
+    /// A client that has done nothing yet: the first command opens the session.
+    #[must_use]
+    pub fn new(host: impl Into<String>, port: u16, login: Login, options: Options) -> Self {
+        Self { host: host.into(), port, login, options, line: Mutex::default() }
+    }
+
+    /// How long a command may take.
+    #[must_use]
+    pub fn deadline(&self) -> Duration {
+        self.options.deadline
+    }
+
+    /// How many sessions this client has set up since it was made.
+    pub async fn sessions_opened(&self) -> u64 {
+        self.line.lock().await.opened
+    }
+
+    /// Carries out a command. A lost datagram is sent again, a lost session opened again; so a command may reach the
+    /// BMC twice when its answer was lost.
+    ///
+    /// # Errors
+    /// Any of [`IpmiError`]; the session survives those that are about the command only.
+    pub async fn execute<C: Command>(&self, command: &C) -> Result<C::Answer, IpmiError> {
+        let mut line = self.line.lock().await;
+        let end = Instant::now() + self.options.deadline;
+        if line.open.as_ref().is_some_and(|open| open.last_heard.elapsed() > SESSION_IDLE_MAX) {
+            line.hang_up();
+        }
+        if let Some(open) = &mut line.open {
+            let patience = end.min(Instant::now() + self.options.give_up_session_after);
+            match open.execute(command, self.pause::<C>(), patience).await {
+                Err(Unanswered::Silence(_)) => {
+                    tracing::debug!(host = self.host, "session lost, opening another");
+                    line.hang_up();
+                }
+                Err(Unanswered::Error(error)) => return Err(error),
+                Ok(answer) => return Ok(answer),
+            }
+        }
+        let open = self.open(&mut line, end).await?;
+        let open = line.open.insert(open);
+        match open.execute(command, self.pause::<C>(), end).await {
+            Err(Unanswered::Silence(silence)) => {
+                line.hang_up();
+                Err(self.timeout(C::NAME, silence))
+            }
+            Err(Unanswered::Error(error)) => Err(error),
+            Ok(answer) => Ok(answer),
+        }
+    }
+
+    /// Ends the session, if there is one. The next command opens another.
+    pub async fn close(&self) {
+        self.line.lock().await.hang_up();
+    }
+
+    async fn open(&self, line: &mut Line, end: Instant) -> Result<Open, IpmiError> {
+        let wire = Wire::connect(&self.host, self.port, end).await?;
+        let session = self.set_up(line, &wire, end).await?;
+        line.suite = Some(session.suite());
+        line.opened += 1;
+        let mut open = Open { wire, session, last_heard: Instant::now() };
+        // A session starts with user privilege whatever was asked for while opening it (§13.17).
+        let wanted = self.login.privilege();
+        match open.execute(&SetSessionPrivilege(wanted), self.options.retransmit_after, end).await {
+            Ok(()) => Ok(open),
+            Err(Unanswered::Silence(silence)) => {
+                open.hang_up();
+                Err(self.timeout(SetSessionPrivilege::NAME, silence))
+            }
+            Err(Unanswered::Error(error)) => {
+                open.hang_up();
+                Err(match error {
+                    IpmiError::Completion { code, .. } if !code.is_transient() => {
+                        IpmiError::PrivilegeRefused { wanted, why: code.to_string() }
+                    }
+                    error => error,
+                })
+            }
+        }
+    }
+
+    async fn set_up(&self, line: &mut Line, wire: &Wire, end: Instant) -> Result<Session, IpmiError> {
+        // The suite that worked before comes first, so that a BMC without the better one is not asked each time.
+        let known = line.suite.into_iter();
+        let suites = known.chain(self.options.suites.iter().copied().filter(|suite| Some(*suite) != line.suite));
+        for suite in suites {
+            match self.set_up_with(suite, wire, end).await? {
+                Some(session) => return Ok(session),
+                None => tracing::debug!(host = self.host, suite = suite.id, "the bmc does not do this cipher suite"),
+            }
+        }
+        let allowed = self.options.suites.iter().map(|suite| suite.id.to_string()).collect::<Vec<_>>().join(", ");
+        Err(IpmiError::NoCommonCipherSuite { allowed })
+    }
+
+    /// `None` when the BMC refuses the suite.
+    async fn set_up_with(
+        &self,
+        suite: &'static CipherSuite,
+        wire: &Wire,
+        end: Instant,
+    ) -> Result<Option<Session>, IpmiError> {
+        loop {
+            let mut handshake = Handshake::new(self.login.clone(), suite, draw());
+            // A BMC that restarts in between forgets the half-open session: begin anew after a while.
+            let mut patience = end.min(Instant::now() + self.options.give_up_session_after);
+            loop {
+                match wire.ask(&mut handshake, self.options.retransmit_after, patience).await {
+                    Ok(Progress::Established(session)) => return Ok(Some(*session)),
+                    Ok(Progress::SuiteRefused) => return Ok(None),
+                    Ok(Progress::Failed { error, farewell }) => {
+                        if let Some(farewell) = farewell {
+                            wire.tell(&farewell);
+                        }
+                        return Err(error);
+                    }
+                    Ok(Progress::Next | Progress::Ignored) => {
+                        patience = end.min(Instant::now() + self.options.give_up_session_after);
+                    }
+                    Err(_) if Instant::now() < end => break,
+                    Err(silence) => return Err(self.timeout(handshake.stage(), silence)),
+                }
+            }
+        }
+    }
+
+    /// Until `C` is sent a second time.
+    fn pause<C: Command>(&self) -> Duration {
+        if C::REPEATABLE { self.options.retransmit_after } else { self.options.give_up_session_after }
+    }
+
+    fn timeout(&self, doing: &'static str, silence: NoAnswer) -> IpmiError {
+        IpmiError::Timeout { doing, after: self.options.deadline, last_error: silence.last_error }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("host", &self.host).field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.line.get_mut().hang_up();
+    }
+}
+
+impl Line {
+    fn hang_up(&mut self) {
+        if let Some(mut open) = self.open.take() {
+            open.hang_up();
+        }
+    }
+}
+
+enum Unanswered {
+    Silence(NoAnswer),
+    Error(IpmiError),
+}
+
+impl Open {
+    async fn execute<C: Command>(
+        &mut self,
+        command: &C,
+        retransmit_after: Duration,
+        end: Instant,
+    ) -> Result<C::Answer, Unanswered> {
+        let sequence = self.session.next_request();
+        let mut call = Call { session: &mut self.session, command, sequence };
+        let answer = self.wire.ask(&mut call, retransmit_after, end).await.map_err(Unanswered::Silence)?;
+        self.last_heard = Instant::now();
+        let command = C::NAME;
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(NotDone::Refused(code)) => Err(Unanswered::Error(IpmiError::Completion { command, code })),
+            Err(NotDone::Malformed(malformed)) => Err(Unanswered::Error(malformed.into())),
+        }
+    }
+
+    fn hang_up(&mut self) {
+        let command = CloseSession(self.session.bmc_session_id());
+        let sequence = self.session.next_request();
+        let datagram = Call { session: &mut self.session, command: &command, sequence }.datagram();
+        self.wire.tell(&datagram);
+    }
+}
+
+/// One command on its way through a session.
+struct Call<'a, C> {
+    session: &'a mut Session,
+    command: &'a C,
+    sequence: RequestSequence,
+}
+
+enum NotDone {
+    Refused(CompletionCode),
+    Malformed(Malformed),
+}
+
+impl<C: Command> Exchange for Call<'_, C> {
+    type Outcome = Result<C::Answer, NotDone>;
+
+    fn datagram(&mut self) -> Vec<u8> {
+        let message = message::encode_request(C::NETWORK_FUNCTION, C::NUMBER, self.sequence, &self.command.data());
+        self.session.seal(&message, rand::rng().random())
+    }
+
+    fn receive(&mut self, datagram: &[u8]) -> Option<Self::Outcome> {
+        let message = self
+            .session
+            .open(datagram)
+            .inspect_err(|why| tracing::debug!(%why, command = C::NAME, "ignoring a datagram"))
+            .ok()?;
+        let response = match message::decode_response(&message) {
+            Ok(response) => response,
+            Err(malformed) => return Some(Err(NotDone::Malformed(malformed))),
+        };
+        // A late answer to an earlier question, or to this one's first transmission after it was answered.
+        if (response.network_function, response.command, response.sequence)
+            != (C::NETWORK_FUNCTION, C::NUMBER, self.sequence)
+        {
+            return None;
+        }
+        Some(match response.completion {
+            CompletionCode::SUCCESS => C::parse(response.data).map_err(NotDone::Malformed),
+            code => Err(NotDone::Refused(code)),
+        })
+    }
+}
+
+impl Exchange for Handshake {
+    type Outcome = Progress;
+
+    fn datagram(&mut self) -> Vec<u8> {
+        Handshake::datagram(self).to_vec()
+    }
+
+    fn receive(&mut self, datagram: &[u8]) -> Option<Progress> {
+        match Handshake::receive(self, datagram) {
+            Progress::Ignored => None,
+            progress => Some(progress),
+        }
+    }
+}
+
+fn draw() -> Randomness {
+    let mut random = rand::rng();
+    Randomness { session_id: random.random_range(1..=u32::MAX), nonce: random.random(), tag: random.random() }
+}

@@ -1,0 +1,137 @@
+//! The client against OpenIPMI's simulator: a BMC that shares no code with us.
+
+use std::time::Duration;
+
+use ipmi_client::command::{
+    BootDevice, BootFlags, ChassisControl, GetBootFlags, GetChassisStatus, GetDeviceId, GetSystemGuid,
+    KeepBootFlagsValid, SetBootFlags,
+};
+use ipmi_client::{Client, IpmiError, Login, Options, Privilege, SUITE_3, SUITE_17};
+use sim::Sim;
+
+mod sim;
+
+fn quick() -> Options {
+    Options {
+        deadline: Duration::from_secs(8),
+        retransmit_after: Duration::from_millis(300),
+        give_up_session_after: Duration::from_secs(3),
+        suites: vec![&SUITE_17, &SUITE_3],
+    }
+}
+
+fn client(sim: &Sim, user: &str, password: &str) -> Client {
+    Client::new("127.0.0.1", sim.port(), Login::new(user, password).unwrap(), quick())
+}
+
+macro_rules! start_or_skip {
+    () => {
+        match Sim::start() {
+            Some(sim) => sim,
+            None => return,
+        }
+    };
+}
+
+#[tokio::test]
+async fn many_commands_share_one_session() {
+    let sim = start_or_skip!();
+    let client = client(&sim, sim::USER, sim::PASSWORD);
+    let id = client.execute(&GetDeviceId).await.unwrap();
+    assert_eq!((id.manufacturer, id.product, id.firmware_major, id.firmware_minor), (0x1291, 0xf02, 9, 8));
+    for round in 0..100 {
+        let status = client.execute(&GetChassisStatus).await.unwrap();
+        assert!(!status.power_is_on, "round {round}");
+    }
+    assert_eq!(client.sessions_opened().await, 1);
+}
+
+#[tokio::test]
+async fn power_and_boot_reach_the_chassis() {
+    let sim = start_or_skip!();
+    let client = client(&sim, sim::USER, sim::PASSWORD);
+    client.execute(&ChassisControl::PowerUp).await.unwrap();
+    assert_eq!(sim.read("power"), "1");
+    assert!(client.execute(&GetChassisStatus).await.unwrap().power_is_on);
+    client.execute(&ChassisControl::PowerDown).await.unwrap();
+    assert_eq!(sim.read("power"), "0");
+
+    let kept = client.execute(&KeepBootFlagsValid).await;
+    assert!(matches!(kept, Ok(()) | Err(IpmiError::Completion { .. })), "{kept:?}");
+    let flags = BootFlags { valid: true, persistent: false, efi: true, device: BootDevice::Pxe };
+    client.execute(&SetBootFlags(flags)).await.unwrap();
+    assert_eq!(sim.read("boot"), "pxe");
+    assert_eq!(client.execute(&GetBootFlags).await.unwrap().flags.device, BootDevice::Pxe);
+    assert_eq!(client.execute(&GetSystemGuid).await.unwrap()[..3], [0xa1, 0x23, 0x45]);
+    assert_eq!(client.sessions_opened().await, 1);
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_told_from_silence() {
+    let mut sim = start_or_skip!();
+    assert!(client(&sim, sim::USER, sim::PASSWORD).execute(&GetDeviceId).await.is_ok());
+    for (user, password) in [(sim::USER, "wrong"), (sim::USER, ""), ("nobody", sim::PASSWORD)] {
+        let error = client(&sim, user, password).execute(&GetDeviceId).await.unwrap_err();
+        assert!(matches!(error, IpmiError::AuthenticationRejected { .. }), "{user}: {error:?}");
+    }
+    sim.stop();
+    let begun = std::time::Instant::now();
+    let error = client(&sim, sim::USER, sim::PASSWORD).execute(&GetDeviceId).await.unwrap_err();
+    assert!(begun.elapsed() < quick().deadline + Duration::from_secs(1));
+    assert!(matches!(error, IpmiError::Timeout { .. }), "{error:?}");
+    assert!(error.to_string().contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn a_users_privilege_limits_the_session() {
+    let sim = start_or_skip!();
+    let login = Login::new(sim::LOOKER, sim::PASSWORD).unwrap().with_privilege(Privilege::User);
+    let looker = Client::new("127.0.0.1", sim.port(), login, quick());
+    assert!(!looker.execute(&GetChassisStatus).await.unwrap().power_is_on);
+    let error = looker.execute(&ChassisControl::PowerUp).await.unwrap_err();
+    assert!(matches!(error, IpmiError::Completion { code: ipmi_client::CompletionCode::INSUFFICIENT_PRIVILEGE, .. }));
+    assert_eq!(sim.read("power"), "0");
+}
+
+#[tokio::test]
+async fn a_slow_reset_happens_once() {
+    let sim = start_or_skip!();
+    sim.write("slow", "");
+    let client = client(&sim, sim::USER, sim::PASSWORD);
+    client.execute(&ChassisControl::HardReset).await.unwrap();
+    // Its answer comes after whatever the simulator may have queued.
+    client.execute(&GetChassisStatus).await.unwrap();
+    assert_eq!(sim.read("calls").matches("set reset 1").count(), 1, "{}", sim.read("calls"));
+}
+
+#[tokio::test]
+async fn suites_outside_the_list_are_not_used() {
+    let sim = start_or_skip!();
+    let options = Options { suites: vec![&SUITE_17], ..quick() };
+    let login = Login::new(sim::USER, sim::PASSWORD).unwrap();
+    let error = Client::new("127.0.0.1", sim.port(), login, options).execute(&GetDeviceId).await.unwrap_err();
+    assert!(matches!(&error, IpmiError::NoCommonCipherSuite { allowed } if allowed == "17"), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_restarted_bmc_gets_a_new_session() {
+    let mut sim = start_or_skip!();
+    let client = client(&sim, sim::USER, sim::PASSWORD);
+    client.execute(&ChassisControl::PowerUp).await.unwrap();
+    sim.restart();
+    assert!(client.execute(&GetChassisStatus).await.unwrap().power_is_on);
+    assert_eq!(client.sessions_opened().await, 2);
+}
+
+#[tokio::test]
+async fn closed_sessions_free_their_slots() {
+    let sim = start_or_skip!();
+    // The simulator has a few dozen slots: more clients than that only fit when each leaves.
+    for round in 0..80 {
+        let client = client(&sim, sim::USER, sim::PASSWORD);
+        client.execute(&GetDeviceId).await.unwrap_or_else(|error| panic!("round {round}: {error}"));
+        if round % 2 == 0 {
+            client.close().await;
+        }
+    }
+}
