@@ -1,6 +1,15 @@
 //! Reconcilers of the kinds we serve: observe → decide → act, one folder per API group, one per kind inside it.
 //!
 //! They see the outside (BMCs, agents, workload clusters) through the traits in [`outside`], and answer the agents'
-//! endpoint and the boot server about hosts. They must not know how a packet, a stream or a certificate looks.
+//! endpoint and the boot server about hosts ([`Hosts`]). They must not know how a packet, a stream or a certificate
+//! looks. [`Site::start`] fills the caches, [`Site::hosts`] answers questions, [`Site::run`] runs every controller.
 
+mod hosts;
+mod infrastructure;
+mod kubernetes;
+mod metal3;
 pub mod outside;
+mod site;
+
+pub use hosts::Hosts;
+pub use site::{Outside, Site, StartError};

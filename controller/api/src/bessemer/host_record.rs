@@ -188,8 +188,9 @@ pub struct ProgressRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RetryRecord {
-    /// Not before.
-    pub not_before: Time,
+    /// Not before; none for not before somebody edits the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Time>,
     /// Failures in a row.
     pub failures: i32,
     /// The host's generation at the last failure: an edit of its spec ends the wait.

@@ -71,8 +71,8 @@ pub trait AgentHub: Send + Sync {
     /// [`AgentHubError`]; the caller tries again when the host next changes.
     async fn send(&self, item: WorkItem) -> Result<(), AgentHubError>;
 
-    /// The result of this item is stored in the API: the agent may forget it. Lost if the agent is not connected; asked
-    /// again when the agent repeats the result.
+    /// The result of this item is stored in the API: the agent may forget it. Lost if the agent is not connected, which
+    /// is harmless: it repeats its result on its next stream.
     async fn stored(&self, host: &HostId, work: WorkId);
 
     /// Ends the stream and the certificate of this host's agent.

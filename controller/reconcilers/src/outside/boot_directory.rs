@@ -72,6 +72,9 @@ pub enum DirectoryError {
         #[source]
         source: Box<kube::Error>,
     },
+    /// Somebody else is writing the same thing.
+    #[error("{0}")]
+    Busy(String),
     /// All addresses are taken.
     #[error(transparent)]
     NoAddress(#[from] NoAddress),

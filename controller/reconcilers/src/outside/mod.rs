@@ -1,8 +1,8 @@
 //! What reconcilers need of the world outside the Kubernetes API, as traits, and what that world may ask of them.
 //!
 //! The first half ([`AgentHub`], [`WorkloadClusters`], and the BMCs' own `BmcConnector`) is implemented elsewhere and
-//! handed to `Site::run`; a test can be the outside. The second half ([`HostAuthority`], [`BootDirectory`]) is
-//! what the agents' endpoint and the boot server ask about hosts; `Hosts` answers from the API. Nothing here
+//! handed to [`crate::Site::run`]; a test can be the outside. The second half ([`HostAuthority`], [`BootDirectory`]) is
+//! what the agents' endpoint and the boot server ask about hosts; [`crate::Hosts`] answers from the API. Nothing here
 //! may know how a stream, a packet or a certificate looks.
 
 mod agent_hub;

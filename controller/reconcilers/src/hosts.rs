@@ -1,0 +1,74 @@
+//! What the outside may ask about hosts, answered from the Kubernetes API: which machine is which by the caches, then the
+//! object itself as it is now.
+
+use std::sync::Arc;
+
+use bessemer_api::bessemer::HostRecord;
+use bessemer_api::metal3::BareMetalHost;
+use bessemer_protocol::{BootId, HostId};
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::{Api, Client};
+use tokio::sync::Mutex;
+
+use crate::kubernetes::Key;
+use crate::metal3::baremetalhost::host_id;
+use crate::site::Site;
+
+/// Implements [`crate::outside::HostAuthority`] and [`crate::outside::BootDirectory`].
+#[derive(Clone)]
+pub struct Hosts {
+    client: Client,
+    hosts: Store<BareMetalHost>,
+    records: Store<HostRecord>,
+    leasing: Arc<Mutex<()>>,
+}
+
+impl Hosts {
+    pub(crate) fn new(site: &Site) -> Self {
+        Self {
+            client: site.client.clone(),
+            hosts: site.hosts.store(),
+            records: site.records.store(),
+            leasing: Arc::default(),
+        }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Held while an address is being picked and stored.
+    pub(crate) fn leasing(&self) -> &Mutex<()> {
+        &self.leasing
+    }
+
+    pub(crate) fn cached(&self, key: &Key) -> Option<Arc<BareMetalHost>> {
+        self.hosts.get(&ObjectRef::new(&key.name).within(&key.namespace))
+    }
+
+    pub(crate) fn key_of_mac(&self, mac: &str) -> Option<Key> {
+        let host = self.hosts.find(|host| {
+            host.spec.boot_mac_address.as_deref().is_some_and(|boot_mac| boot_mac.eq_ignore_ascii_case(mac))
+        })?;
+        Some(Key::of(host.as_ref()))
+    }
+
+    pub(crate) fn key_of_host(&self, id: HostId) -> Option<Key> {
+        self.hosts.find(|host| host_id(host) == Some(id)).map(|host| Key::of(host.as_ref()))
+    }
+
+    pub(crate) fn key_of_boot(&self, boot: BootId) -> Option<Key> {
+        let id = boot.to_string();
+        let record = self.records.find(|record| {
+            record.status.as_ref().and_then(|status| status.boot.as_ref()).is_some_and(|boot| boot.id == id)
+        })?;
+        Some(Key::of(record.as_ref()))
+    }
+
+    /// Both objects as they are now.
+    pub(crate) async fn read(&self, key: &Key) -> Result<(Option<BareMetalHost>, Option<HostRecord>), kube::Error> {
+        let hosts: Api<BareMetalHost> = Api::namespaced(self.client.clone(), &key.namespace);
+        let records: Api<HostRecord> = Api::namespaced(self.client.clone(), &key.namespace);
+        futures::try_join!(hosts.get_opt(&key.name), records.get_opt(&key.name))
+    }
+}

@@ -1,0 +1,94 @@
+//! Runs one reconciler over its controller's triggers, with a back-off for each object.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::future::Future;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use kube::Resource;
+use kube::runtime::Controller;
+use kube::runtime::controller::{Action, Config};
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use super::{Backoff, Key, ReconcileError, jitter};
+
+/// Between reconciles of one object that failed; errors that reach this far are the API's.
+const RETRY: Backoff = Backoff { first: Duration::from_millis(500), ceiling: Duration::from_secs(120) };
+/// After a lost race: the other's write is on its way to us.
+const AFTER_CONFLICT: Duration = Duration::from_millis(100);
+/// Objects of one kind at once.
+const CONCURRENCY: u16 = 50;
+
+/// One kind's observe → decide → act.
+pub(crate) trait Reconciler: Send + Sync + 'static {
+    /// Brings the object one step nearer to what it should be.
+    fn reconcile(&self, key: &Key) -> impl Future<Output = Result<Action, ReconcileError>> + Send;
+}
+
+struct Driven<R> {
+    name: &'static str,
+    reconciler: R,
+    failures: Mutex<HashMap<Key, i32>>,
+}
+
+impl<R> Driven<R> {
+    fn failures(&self, key: &Key, failed: bool) -> i32 {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if !failed {
+            failures.remove(key);
+            return 0;
+        }
+        let count = failures.entry(key.clone()).or_insert(0);
+        *count = count.saturating_add(1);
+        *count
+    }
+}
+
+/// Ends when `shutdown` does and the reconciles under way have ended.
+pub(crate) async fn drive<K, R>(
+    name: &'static str,
+    controller: Controller<K>,
+    reconciler: R,
+    shutdown: CancellationToken,
+) where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone + Debug + Unpin,
+    R: Reconciler,
+{
+    let context = Arc::new(Driven { name, reconciler, failures: Mutex::default() });
+    controller
+        .with_config(Config::default().concurrency(CONCURRENCY))
+        .graceful_shutdown_on(shutdown.cancelled_owned())
+        .run(
+            |object: Arc<K>, context: Arc<Driven<R>>| async move {
+                let key = Key::of(object.as_ref());
+                let result = context.reconciler.reconcile(&key).await;
+                if result.is_ok() {
+                    context.failures(&key, false);
+                }
+                result
+            },
+            |object, error, context| after_error(&Key::of(object.as_ref()), error, &context),
+            context,
+        )
+        .for_each(|_| std::future::ready(()))
+        .await;
+    tracing::debug!(name, "controller ended");
+}
+
+fn after_error<R>(key: &Key, error: &ReconcileError, context: &Driven<R>) -> Action {
+    if let ReconcileError::Conflict { what } = error {
+        tracing::debug!(controller = context.name, object = %key, %what, "lost a race, deciding again");
+        return Action::requeue(AFTER_CONFLICT);
+    }
+    let failures = context.failures(key, true);
+    let wait = RETRY.after(failures, jitter());
+    let error: &dyn std::error::Error = error;
+    let source = error.source().map(ToString::to_string);
+    tracing::warn!(controller = context.name, object = %key, %error, source, failures, ?wait, "reconcile failed");
+    Action::requeue(wait)
+}

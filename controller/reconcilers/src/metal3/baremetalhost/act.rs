@@ -1,0 +1,162 @@
+//! Carries out one decision: writes the intent, does the one effect, writes what came of it.
+
+use bessemer_api::bessemer::{HostRecord, HostRecordSpec};
+use bessemer_api::metal3::{BareMetalHost, BareMetalHostStatus};
+use bessemer_api::well_known::{ENVIRONMENT_LABEL, ENVIRONMENT_VALUE};
+use bessemer_bmc::{Address, BmcError, PowerAction, PowerState};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::ObjectMeta;
+use kube::runtime::controller::Action;
+use kube::{Api, ResourceExt};
+
+use super::HostReconciler;
+use super::decide::{Decision, conclude};
+use super::effect::{Answer, BmcFailure, Effect};
+use super::observe::Sight;
+use super::observed::host_id;
+use crate::kubernetes::{Key, ReconcileError, create_or_get, is_deleting, own, time, write};
+
+impl HostReconciler {
+    pub(super) async fn act(&self, key: &Key, sight: Sight, decision: Decision) -> Result<Action, ReconcileError> {
+        let hosts: Api<BareMetalHost> = Api::namespaced(self.client.clone(), &key.namespace);
+        let records: Api<HostRecord> = Api::namespaced(self.client.clone(), &key.namespace);
+        let host = &sight.observed.host;
+        if decision.label_secret
+            && let Some(secret) = &sight.secret
+        {
+            self.label(key, secret).await?;
+        }
+        let record = self.record(&records, host, sight.record.clone(), &decision).await?;
+        let host = write(&hosts, host, &dated(host, decision.host, Timestamp::now())).await?;
+        let Some(effect) = decision.effect else { return Ok(next(decision.wake)) };
+
+        let answer = self.carry_out(key, &sight, &host, &effect).await;
+        if !matches!(answer, Answer::Done) || matches!(effect, Effect::Power(_) | Effect::SetOverride(_)) {
+            tracing::info!(host = %key, ?effect, ?answer, "host");
+        }
+        let (mut host_after, mut status) = (host.clone(), decision.record.clone());
+        let now = Timestamp::now();
+        conclude(&mut host_after, &mut status, &effect, &answer, now, sight.observed.seed.jitter);
+        if let Some(record) = record {
+            let after = HostRecord { status: Some(status.clone()), ..record.clone() };
+            write(&records, &record, &after).await?;
+        }
+        if !matches!(effect, Effect::LetGo { .. }) {
+            write(&hosts, &host, &dated(&host, host_after, now)).await?;
+        }
+        // What was just concluded may allow the next step or hold it back: the rules tell.
+        let concluded = status != decision.record;
+        Ok(if concluded { Action::requeue(std::time::Duration::ZERO) } else { next(decision.wake) })
+    }
+
+    /// The record as decided; made when there was none and there is something to remember.
+    async fn record(
+        &self,
+        records: &Api<HostRecord>,
+        host: &BareMetalHost,
+        record: Option<HostRecord>,
+        decision: &Decision,
+    ) -> Result<Option<HostRecord>, ReconcileError> {
+        let before = match record {
+            Some(record) => record,
+            None if decision.record == Default::default() || is_deleting(host) => return Ok(None),
+            None => {
+                let mut metadata = ObjectMeta {
+                    name: host.metadata.name.clone(),
+                    namespace: host.metadata.namespace.clone(),
+                    ..ObjectMeta::default()
+                };
+                own(&mut metadata, host, true);
+                create_or_get(records, &HostRecord { metadata, spec: HostRecordSpec {}, status: None }).await?
+            }
+        };
+        let after = HostRecord { status: Some(decision.record.clone()), ..before.clone() };
+        write(records, &before, &after).await.map(Some)
+    }
+
+    async fn label(&self, key: &Key, secret: &Secret) -> Result<(), ReconcileError> {
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &key.namespace);
+        let mut after = secret.clone();
+        after.labels_mut().insert(ENVIRONMENT_LABEL.to_owned(), ENVIRONMENT_VALUE.to_owned());
+        write(&secrets, secret, &after).await.map(drop)
+    }
+
+    async fn carry_out(&self, key: &Key, sight: &Sight, host: &BareMetalHost, effect: &Effect) -> Answer {
+        match effect {
+            Effect::Send(item) => match self.agents.send(item.as_ref().clone()).await {
+                Ok(()) => Answer::Done,
+                Err(error) => {
+                    tracing::debug!(host = %key, %error, "work item not sent");
+                    Answer::AgentAway
+                }
+            },
+            Effect::Stored(work) => {
+                if let Some(id) = host_id(host) {
+                    self.agents.stored(&id, *work).await;
+                }
+                Answer::Done
+            }
+            Effect::LetGo { reason } => {
+                if let Some(id) = host_id(host) {
+                    self.agents.disconnect(&id, reason).await;
+                }
+                if let Some(Ok(address)) = host.spec.bmc.as_ref().map(|bmc| bmc.address.parse::<Address>()) {
+                    self.bmcs.forget(&address);
+                }
+                self.power.forget(key);
+                Answer::Done
+            }
+            Effect::Identify | Effect::SetOverride(_) | Effect::Power(_) => {
+                self.ask_bmc(key, sight, effect).await.unwrap_or_else(|failure| Answer::Failed(failure))
+            }
+        }
+    }
+
+    async fn ask_bmc(&self, key: &Key, sight: &Sight, effect: &Effect) -> Result<Answer, BmcFailure> {
+        let failure = |error: BmcError| BmcFailure::from(&error);
+        let unusable = |why: &String| BmcFailure { message: why.clone(), transient: false, refused: false };
+        let bmc = sight.bmc.as_ref().map_err(unusable)?;
+        match effect {
+            Effect::Identify => {
+                let identity = bmc.identify().await.map_err(failure)?;
+                let powered_on = bmc.power_state().await.map_err(failure)? == PowerState::On;
+                self.power.remember(key, powered_on, Timestamp::now());
+                Ok(Answer::Identified { identity, powered_on })
+            }
+            Effect::SetOverride(wanted) => {
+                let read_back = bmc.set_boot_override(*wanted).await.map_err(failure)?;
+                tracing::debug!(host = %key, %wanted, ?read_back, "boot override");
+                Ok(Answer::Done)
+            }
+            Effect::Power(action) => {
+                // Whatever comes of it, the old reading is worth nothing.
+                self.power.forget(key);
+                bmc.power(*action).await.map_err(failure)?;
+                match action {
+                    PowerAction::On | PowerAction::Reset | PowerAction::Cycle => {
+                        self.power.remember(key, true, Timestamp::now());
+                    }
+                    PowerAction::ForceOff => self.power.remember(key, false, Timestamp::now()),
+                    PowerAction::GracefulOff => {}
+                }
+                Ok(Answer::Done)
+            }
+            Effect::Send(_) | Effect::Stored(_) | Effect::LetGo { .. } => Ok(Answer::Done),
+        }
+    }
+}
+
+fn next(wake: Option<std::time::Duration>) -> Action {
+    wake.map_or_else(Action::await_change, Action::requeue)
+}
+
+/// `after`, with the time of its change if its status changed.
+fn dated(before: &BareMetalHost, mut after: BareMetalHost, now: Timestamp) -> BareMetalHost {
+    if after.status != before.status
+        && let Some(status) = &mut after.status
+    {
+        *status = BareMetalHostStatus { last_updated: Some(time(now)), ..status.clone() };
+    }
+    after
+}

@@ -1,0 +1,243 @@
+//! Who may do what, by the objects as they are now: the answers to the agents' endpoint.
+
+use async_trait::async_trait;
+use bessemer_api::bessemer::{BootTarget, HostRecord, HostRecordStatus, WorkKind};
+use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
+use bessemer_protocol::{BootId, Bootstrap, HardwareIdentity, HostId, WorkId};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, ResourceExt};
+
+use super::observed::{claim, host_id};
+use crate::hosts::Hosts;
+use crate::kubernetes::{Key, ReconcileError, is_deleting, time, write};
+use crate::outside::{AgentIdentity, HostAuthority, Refused, RoleIdentity};
+
+/// Serial numbers that firmware shows when nobody set one.
+const JUNK_SERIALS: [&str; 8] =
+    ["", "none", "0", "not specified", "default string", "to be filled by o.e.m.", "system serial number", "n/a"];
+
+#[async_trait]
+impl HostAuthority for Hosts {
+    async fn admit(&self, boot: BootId, identity: &HardwareIdentity, agent_version: &str) -> Result<HostId, Refused> {
+        let unknown = || Refused::for_good(format!("boot {boot} is over or was never started: power the host on anew"));
+        let key = self.key_of_boot(boot).ok_or_else(unknown)?;
+        let (host, record) = self.look_up(&key).await?;
+        let status = record.status.clone().unwrap_or_default();
+        check_boot(&status, boot, Timestamp::now())?;
+        check_identity(&host, identity)?;
+        let id = host_id(&host).ok_or_else(unknown)?;
+        self.note_enrolment(&key, &record, status, agent_version).await?;
+        Ok(id)
+    }
+
+    async fn authorise(&self, who: &AgentIdentity) -> Result<(), Refused> {
+        let (_, host, record) = self.look_up_host(who.host).await?;
+        let status = record.and_then(|record| record.status).unwrap_or_default();
+        if is_deleting(&host) {
+            return Err(Refused::for_good(format!("host {} is being deleted", host.name_any())));
+        }
+        match &who.role {
+            RoleIdentity::Ramdisk { boot } => check_ramdisk(&host, &status, *boot),
+            RoleIdentity::Node { claim } => check_claim(&host, claim),
+        }
+    }
+
+    async fn deploying(&self, host: HostId, work: WorkId) -> Result<String, Refused> {
+        let (_, host, record) = self.look_up_host(host).await?;
+        let open = record
+            .and_then(|record| record.status)
+            .and_then(|status| status.work)
+            .filter(|item| item.kind == WorkKind::Deploy && item.id == work.to_string() && item.outcome.is_none());
+        let Some(item) = open else {
+            return Err(Refused::for_good(format!(
+                "work item {work} of host {} is not an open deployment",
+                host.name_any()
+            )));
+        };
+        item.claim.ok_or_else(|| {
+            Refused::for_good(format!(
+                "host {} is deployed for no Metal3Machine: it has nothing to report as",
+                host.name_any()
+            ))
+        })
+    }
+
+    async fn bootstrap(&self, host: HostId, wanted: &str) -> Result<Bootstrap, Refused> {
+        let (key, host, _) = self.look_up_host(host).await?;
+        check_claim(&host, wanted)?;
+        let reference = host.spec.user_data.clone().unwrap_or_default();
+        let Some(name) = reference.name else {
+            return Err(Refused::for_now(format!("host {key} has no userData yet")));
+        };
+        if reference.namespace.as_deref().is_some_and(|namespace| namespace != key.namespace) {
+            return Err(Refused::for_good(format!("userData of host {key} names another namespace")));
+        }
+        let secrets: Api<Secret> = Api::namespaced(self.client().clone(), &key.namespace);
+        let secret = match secrets.get_opt(&name).await {
+            Ok(Some(secret)) => secret,
+            Ok(None) => return Err(Refused::for_now(format!("secret {}/{name} does not exist yet", key.namespace))),
+            Err(error) => return Err(api_trouble(&error)),
+        };
+        let text = |field: &str| {
+            let bytes = secret.data.as_ref().and_then(|data| data.get(field))?;
+            String::from_utf8(bytes.0.clone()).ok()
+        };
+        let Some(data) = text("value").or_else(|| text("userData")) else {
+            return Err(Refused::for_good(format!(
+                "secret {}/{name} has neither a key value nor userData",
+                key.namespace
+            )));
+        };
+        let (_, machine) = wanted.split_once('/').unwrap_or_default();
+        Ok(Bootstrap {
+            claim: wanted.to_owned(),
+            format: text("format").unwrap_or_else(|| "cloud-config".to_owned()),
+            data,
+            provider_id: crate::infrastructure::provider_id(&key, machine),
+        })
+    }
+}
+
+impl Hosts {
+    /// Host and record, as they are now.
+    async fn look_up(&self, key: &Key) -> Result<(BareMetalHost, HostRecord), Refused> {
+        let (host, record) = self.read(key).await.map_err(|error| api_trouble(&error))?;
+        match (host, record) {
+            (Some(host), Some(record)) => Ok((host, record)),
+            _ => Err(Refused::for_good(format!("host {key} is gone"))),
+        }
+    }
+
+    async fn look_up_host(&self, id: HostId) -> Result<(Key, BareMetalHost, Option<HostRecord>), Refused> {
+        let gone = || Refused::for_good(format!("no BareMetalHost has the id {id} any more"));
+        let key = self.key_of_host(id).ok_or_else(gone)?;
+        let (host, record) = self.read(&key).await.map_err(|error| api_trouble(&error))?;
+        // The cache may name a host that was made anew under the same name.
+        let host = host.filter(|host| host_id(host) == Some(id)).ok_or_else(gone)?;
+        Ok((key, host, record))
+    }
+
+    /// Remembers that the boot's agent has enrolled. Losing a race to the reconciler is no reason to turn it away: the
+    /// stream, once open, says the same.
+    async fn note_enrolment(
+        &self,
+        key: &Key,
+        record: &HostRecord,
+        mut status: HostRecordStatus,
+        agent_version: &str,
+    ) -> Result<(), Refused> {
+        match status.boot.as_mut().filter(|boot| !boot.enrolled) {
+            None => return Ok(()),
+            Some(boot) => boot.enrolled = true,
+        }
+        let version = agent_version.chars().filter(|letter| !letter.is_control()).take(64).collect::<String>();
+        status.tell(time(Timestamp::now()), "ramdisk", format!("agent {version} enrolled"));
+        let records: Api<HostRecord> = Api::namespaced(self.client().clone(), &key.namespace);
+        let after = HostRecord { status: Some(status), ..record.clone() };
+        match write(&records, record, &after).await {
+            Ok(_) | Err(ReconcileError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(Refused::for_now(error.to_string())),
+        }
+    }
+}
+
+fn check_boot(status: &HostRecordStatus, boot: BootId, now: Timestamp) -> Result<(), Refused> {
+    let current = status.boot.as_ref().filter(|current| current.id == boot.to_string());
+    match current {
+        None => Err(Refused::for_good(format!("boot {boot} is over: a newer one was started"))),
+        Some(current) if current.target != BootTarget::Ramdisk => {
+            Err(Refused::for_good(format!("boot {boot} is over: the host is not to boot the ramdisk")))
+        }
+        Some(current) if current.expires.0 <= now => {
+            Err(Refused::for_good(format!("boot {boot} expired at {}", current.expires.0)))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn check_ramdisk(host: &BareMetalHost, status: &HostRecordStatus, boot: BootId) -> Result<(), Refused> {
+    let state = host.status.as_ref().map(|status| status.provisioning.state).unwrap_or_default();
+    let current = status.boot.as_ref().filter(|current| current.id == boot.to_string());
+    let over = current.is_none_or(|current| current.target == BootTarget::PowerOff);
+    if over || matches!(state, ProvisioningState::Provisioned | ProvisioningState::ExternallyProvisioned) {
+        return Err(Refused::for_good(format!("boot {boot} of host {} is over", host.name_any())));
+    }
+    Ok(())
+}
+
+fn check_claim(host: &BareMetalHost, wanted: &str) -> Result<(), Refused> {
+    match claim(host) {
+        Some(current) if current == wanted => Ok(()),
+        Some(current) => {
+            Err(Refused::for_good(format!("host {} is claimed by {current}, not by {wanted}", host.name_any())))
+        }
+        None => Err(Refused::for_good(format!("host {} was released by {wanted}", host.name_any()))),
+    }
+}
+
+/// Is this machine the host? A boot MAC decides; what contradicts what is known refuses and never picks another.
+fn check_identity(host: &BareMetalHost, identity: &HardwareIdentity) -> Result<(), Refused> {
+    let name = host.name_any();
+    let boot_mac = host.spec.boot_mac_address.as_deref().unwrap_or_default().to_ascii_lowercase();
+    if !identity.macs.iter().any(|mac| mac.eq_ignore_ascii_case(&boot_mac)) {
+        let found = identity.macs.join(", ");
+        return Err(Refused::for_good(format!(
+            "this is not {name}: its bootMACAddress is {boot_mac}, the machine has {found}"
+        )));
+    }
+    let known = host.status.as_ref().and_then(|status| status.hardware.as_ref());
+    let known = known.map(|hardware| hardware.system_vendor.serial_number.trim()).unwrap_or_default();
+    let found = identity.serial.as_deref().map(str::trim).unwrap_or_default();
+    let junk = |serial: &str| JUNK_SERIALS.contains(&serial.to_ascii_lowercase().as_str());
+    if !junk(known) && !junk(found) && known != found {
+        return Err(Refused::for_good(format!(
+            "this is not the machine that {name} was inspected as: its serial number was {known}, now it is {found}"
+        )));
+    }
+    Ok(())
+}
+
+fn api_trouble(error: &kube::Error) -> Refused {
+    tracing::warn!(%error, "the Kubernetes API failed a question about a host");
+    Refused::for_now("the Kubernetes API does not answer: ask again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(mac: &str, serial: &str) -> BareMetalHost {
+        let mut host = BareMetalHost::new("r7-u12", Default::default());
+        host.spec.boot_mac_address = Some(mac.to_owned());
+        let status = host.status.get_or_insert_default();
+        status.hardware.get_or_insert_default().system_vendor.serial_number = serial.to_owned();
+        host
+    }
+
+    fn machine(macs: &[&str], serial: Option<&str>) -> HardwareIdentity {
+        HardwareIdentity {
+            smbios_uuid: None,
+            serial: serial.map(str::to_owned),
+            macs: macs.iter().map(|mac| (*mac).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn identity_is_proven_or_refused() {
+        let (ours, other) = ("52:54:00:00:00:01", "52:54:00:00:00:02");
+        for (known, serial, macs, accepted) in [
+            ("ABC", Some("ABC"), vec![other, ours], true),
+            ("ABC", Some("ABC"), vec![other], false),
+            ("ABC", Some("XYZ"), vec![ours], false),
+            ("ABC", None, vec![ours], true),
+            ("ABC", Some("Default string"), vec![ours], true),
+            ("", Some("ABC"), vec![ours], true),
+            ("ABC", Some("ABC"), vec![], false),
+        ] {
+            let result = check_identity(&host("52:54:00:00:00:01", known), &machine(&macs, serial));
+            assert_eq!(result.is_ok(), accepted, "{known} {serial:?} {macs:?}: {result:?}");
+        }
+        assert!(check_identity(&host("52:54:00:AA:BB:01", ""), &machine(&["52:54:00:aa:bb:01"], None)).is_ok());
+    }
+}

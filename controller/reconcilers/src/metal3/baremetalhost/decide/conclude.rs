@@ -1,0 +1,133 @@
+//! What is written once an effect has gone as it went. Pure, like the decision before it.
+
+use bessemer_api::bessemer::{BootStep, HostRecordStatus};
+use bessemer_api::metal3::{BareMetalHost, ErrorType, OperationalStatus};
+use bessemer_bmc::PowerAction;
+use jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::super::budgets::{MAX_ATTEMPTS, MAX_POWER_OFF_ATTEMPTS, MAX_REFUSALS};
+use super::super::effect::{Answer, BmcFailure, Effect};
+use super::credentials::registration_error;
+use super::failure::{Retry, failed};
+use crate::kubernetes::{is_deleting, time};
+
+/// Puts the outcome of `effect` into host and record.
+pub(crate) fn conclude(
+    host: &mut BareMetalHost,
+    record: &mut HostRecordStatus,
+    effect: &Effect,
+    answer: &Answer,
+    now: Timestamp,
+    jitter: f64,
+) {
+    match (effect, answer) {
+        (Effect::Identify, Answer::Identified { identity, powered_on }) => {
+            let status = host.status.get_or_insert_default();
+            status.good_credentials = status.tried_credentials.clone();
+            status.powered_on = *powered_on;
+            status.error_count = 0;
+            status.error_message = String::new();
+            status.error_type = None;
+            status.operational_status = OperationalStatus::Ok;
+            record.retry = None;
+            let firmware = &identity.firmware;
+            let power = if *powered_on { "on" } else { "off" };
+            let detail = format!(
+                "BMC firmware {firmware}, manufacturer {}, product {}; power {power}",
+                identity.manufacturer_id, identity.product_id
+            );
+            record.tell(time(now), "registered", detail);
+        }
+        (Effect::Identify, Answer::Failed(failure)) => {
+            let state = host.status.as_ref().map(|status| status.provisioning.state).unwrap_or_default();
+            let (message, retry) = registration_failure(host, failure);
+            failed(host, record, registration_error(state), message, retry, now, jitter);
+        }
+        (Effect::SetOverride(wanted), Answer::Done) => {
+            if let Some(boot) = &mut record.boot {
+                boot.step = next_step(boot.step);
+            }
+            record.tell(time(now), "boot override", wanted.to_string());
+        }
+        (Effect::SetOverride(wanted), Answer::Failed(failure)) => {
+            let clearing = record.boot.as_mut().filter(|boot| boot.step == BootStep::ClearOverride);
+            if let Some(boot) = clearing {
+                // The boot server's answer has changed already: an override that is still there leads nowhere else.
+                boot.step = BootStep::Leaving;
+                record.tell(time(now), "boot override", format!("{wanted}: {}", failure.message));
+            } else {
+                power_failed(host, record, &format!("boot override {wanted}"), failure, now, jitter);
+            }
+        }
+        (Effect::Power(action), Answer::Done) => powered(host, record, *action, now),
+        (Effect::Power(PowerAction::ForceOff), Answer::Failed(failure)) if given_up(record) => {
+            record.tell(time(now), "power", format!("forced power off: {}", failure.message));
+        }
+        (Effect::Power(action), Answer::Failed(failure)) => {
+            power_failed(host, record, &action.to_string(), failure, now, jitter);
+        }
+        (Effect::LetGo { .. } | Effect::Send(_) | Effect::Stored(_), _) | (_, _) => {}
+    }
+}
+
+fn next_step(step: BootStep) -> BootStep {
+    match step {
+        BootStep::Override => BootStep::Power,
+        BootStep::ClearOverride => BootStep::Leaving,
+        other => other,
+    }
+}
+
+fn powered(host: &mut BareMetalHost, record: &mut HostRecordStatus, action: PowerAction, now: Timestamp) {
+    let on = !matches!(action, PowerAction::ForceOff | PowerAction::GracefulOff);
+    if let Some(boot) = record.boot.as_mut().filter(|boot| on && boot.step == BootStep::Power) {
+        boot.step = BootStep::Waiting;
+    }
+    // A graceful request proves nothing; the next reading does.
+    if action != PowerAction::GracefulOff {
+        host.status.get_or_insert_default().powered_on = on;
+    }
+    let detail = if is_deleting(host) { "before delete" } else { "" };
+    record.tell(time(now), &action.to_string(), detail);
+}
+
+/// Nothing is tried any more before an edit.
+fn given_up(record: &HostRecordStatus) -> bool {
+    record.retry.as_ref().is_some_and(|retry| retry.not_before.is_none())
+}
+
+fn power_failed(
+    host: &mut BareMetalHost,
+    record: &mut HostRecordStatus,
+    act: &str,
+    failure: &BmcFailure,
+    now: Timestamp,
+    jitter: f64,
+) {
+    let retry = if is_deleting(host) {
+        Retry::Times(MAX_POWER_OFF_ATTEMPTS)
+    } else if failure.transient {
+        Retry::Always
+    } else {
+        Retry::Times(MAX_ATTEMPTS)
+    };
+    failed(host, record, ErrorType::PowerManagement, format!("{act}: {}", failure.message), retry, now, jitter);
+}
+
+/// What to say of a BMC that does not let us in, and how often to try.
+fn registration_failure(host: &BareMetalHost, failure: &BmcFailure) -> (String, Retry) {
+    let secret = host.spec.bmc.as_ref().map(|bmc| bmc.credentials_name.as_str()).unwrap_or_default();
+    let namespace = host.namespace().unwrap_or_default();
+    if failure.refused {
+        let message = format!(
+            "{}. The password in secret {namespace}/{secret} is refused: change the secret to retry at once",
+            failure.message
+        );
+        (message, Retry::Times(MAX_REFUSALS))
+    } else if failure.transient {
+        (failure.message.clone(), Retry::Always)
+    } else {
+        (failure.message.clone(), Retry::Never)
+    }
+}

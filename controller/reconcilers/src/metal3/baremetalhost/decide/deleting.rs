@@ -1,0 +1,66 @@
+//! Deletion: off, then let go. Nothing is erased yet, and that is said.
+
+use bessemer_api::bessemer::BootTarget;
+use bessemer_api::metal3::ProvisioningState;
+use bessemer_api::well_known::HOST_FINALIZER;
+use bessemer_bmc::PowerAction;
+use kube::ResourceExt;
+
+use super::super::budgets::{MAX_POWER_OFF_ATTEMPTS, POWER_POLL_WAITING};
+use super::super::effect::Effect;
+use super::super::observed::{CredentialsView, PowerView};
+use super::Rules;
+use super::failure::Gate;
+
+impl Rules<'_> {
+    pub(super) fn deleting(&mut self) {
+        if !self.seen.host.finalizers().iter().any(|finalizer| finalizer == HOST_FINALIZER) {
+            return;
+        }
+        self.notice_power();
+        if !self.powers_off() {
+            self.let_go("nothing to switch off");
+            return;
+        }
+        if self.state() != ProvisioningState::PoweringOffBeforeDelete {
+            self.status().provisioning.state = ProvisioningState::PoweringOffBeforeDelete;
+            self.clear_error();
+            self.tell("deleting", "powering off; the disks are not erased");
+        }
+        self.progress = Some("powering off; the disks are not erased".to_owned());
+        self.aim(BootTarget::PowerOff);
+        if self.decision.record.retry.as_ref().is_some_and(|retry| retry.failures >= MAX_POWER_OFF_ATTEMPTS) {
+            self.let_go("its BMC does not switch it off");
+            return;
+        }
+        match (self.gate(), &self.seen.power) {
+            (Gate::Until(at), _) => self.wake_at(at),
+            (_, PowerView::Known { on: false, .. }) => self.let_go("is off"),
+            (_, PowerView::Known { on: true, .. } | PowerView::Failed(_)) => {
+                self.decision.effect = Some(Effect::Power(PowerAction::ForceOff));
+            }
+            (_, PowerView::Unknown) => self.wake_in(POWER_POLL_WAITING),
+        }
+    }
+
+    /// Whether the host is ours to switch off: it let us in, and it is not somebody else's.
+    fn powers_off(&self) -> bool {
+        let status = self.seen.status();
+        let ours = !matches!(
+            status.provisioning.state,
+            ProvisioningState::None
+                | ProvisioningState::Unmanaged
+                | ProvisioningState::Registering
+                | ProvisioningState::ExternallyProvisioned
+        );
+        let reachable = matches!(self.seen.credentials, CredentialsView::Found { .. });
+        ours && reachable && status.good_credentials.credentials.is_some()
+    }
+
+    fn let_go(&mut self, why: &str) {
+        tracing::info!(host = self.seen.host.name_any(), why, "host let go; its disks were not erased");
+        self.status().provisioning.state = ProvisioningState::Deleting;
+        self.decision.host.finalizers_mut().retain(|finalizer| finalizer != HOST_FINALIZER);
+        self.decision.effect = Some(Effect::LetGo { reason: "the BareMetalHost was deleted" });
+    }
+}

@@ -1,0 +1,110 @@
+//! Hosts that run somebody's system, and hosts that shall be off.
+
+use std::time::Duration;
+
+use bessemer_api::bessemer::{BootRecord, BootStep, BootTarget};
+use bessemer_api::metal3::{OperationalStatus, ProvisioningState};
+use bessemer_bmc::PowerAction;
+
+use super::super::budgets::POWER_POLL;
+use super::super::effect::Effect;
+use super::super::observed::PowerView;
+use super::Rules;
+use crate::kubernetes::time;
+
+impl Rules<'_> {
+    pub(super) fn provisioned(&mut self) {
+        let on_disk = self.seen.status().provisioning.image.map(|image| image.url);
+        let wanted = self.seen.host.spec.image.as_ref().map(|image| image.url.clone());
+        if wanted.is_none() || on_disk.is_some() && on_disk != wanted {
+            self.enter(ProvisioningState::Deprovisioning);
+            self.status().operation_history.deprovision.start = Some(time(self.now));
+            return;
+        }
+        self.aim(BootTarget::LocalDisk);
+        self.keep_power(self.seen.host.spec.online);
+    }
+
+    pub(super) fn externally_provisioned(&mut self) {
+        if self.seen.host.spec.externally_provisioned != Some(true) {
+            self.enter(ProvisioningState::Provisioned);
+            let image = self.seen.host.spec.image.clone();
+            self.status().provisioning.image = image;
+            return;
+        }
+        self.aim(BootTarget::LocalDisk);
+        self.keep_power(self.seen.host.spec.online);
+    }
+
+    /// Taken back from its consumer: off, and kept off. Its disks are not erased yet, so nobody else gets it.
+    pub(super) fn deprovisioning(&mut self) {
+        self.progress = Some(
+            "taken back: the host is kept off; erasing disks is not built yet, so it is not offered again. Delete the \
+             BareMetalHost to be done with it"
+                .to_owned(),
+        );
+        self.status().provisioning.image = None;
+        self.keep_off();
+    }
+
+    /// Off, whatever runs on it: only for hosts that run nobody's system.
+    pub(super) fn keep_off(&mut self) {
+        self.aim(BootTarget::PowerOff);
+        if self.held_back() {
+            return;
+        }
+        match self.seen.power {
+            PowerView::Known { on: true, .. } => {
+                self.end_work("the host is switched off");
+                self.decision.effect = Some(Effect::Power(PowerAction::ForceOff));
+            }
+            PowerView::Known { on: false, .. } => self.well(),
+            PowerView::Unknown | PowerView::Failed(_) => self.wake_in(POWER_POLL),
+        }
+    }
+
+    fn keep_power(&mut self, online: bool) {
+        self.wake_in(POWER_POLL);
+        if self.held_back() {
+            return;
+        }
+        match self.seen.power {
+            PowerView::Known { on, .. } if on == online => self.well(),
+            PowerView::Known { .. } => {
+                let action = if online { PowerAction::On } else { PowerAction::GracefulOff };
+                self.decision.effect = Some(Effect::Power(action));
+            }
+            PowerView::Unknown | PowerView::Failed(_) => {}
+        }
+    }
+
+    /// A power error is over once the power is as it should be.
+    fn well(&mut self) {
+        if self.seen.status().operational_status != OperationalStatus::Ok {
+            self.clear_error();
+        }
+    }
+
+    /// What the host shall boot from now on, outside the ramdisk.
+    pub(super) fn aim(&mut self, target: BootTarget) {
+        match &mut self.decision.record.boot {
+            Some(boot) if boot.target == target => {}
+            Some(boot) => {
+                boot.target = target;
+                boot.step = BootStep::Leaving;
+                self.wake_in(Duration::ZERO);
+            }
+            none => {
+                *none = Some(BootRecord {
+                    id: self.seen.seed.boot.to_string(),
+                    target,
+                    step: BootStep::Leaving,
+                    issued: time(self.now),
+                    expires: time(self.now),
+                    attempt: 1,
+                    enrolled: false,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Bringing a host into the ramdisk: a new boot, the override, power, and the wait for its agent.
+
+use bessemer_api::bessemer::{BootRecord, BootStep, BootTarget};
+use bessemer_api::metal3::ErrorType;
+use bessemer_bmc::{BootDevice, BootOverride, PowerAction};
+use bessemer_protocol::Role;
+use jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::super::budgets::{AGENT_GRACE, POST_BUDGET, POWER_POLL, POWER_POLL_WAITING};
+use super::super::effect::Effect;
+use super::super::observed::PowerView;
+use super::{Rules, clock, later};
+use crate::kubernetes::time;
+
+impl Rules<'_> {
+    /// Whether the agent of the current boot is there to work; takes the next step towards it otherwise.
+    pub(super) fn ramdisk(&mut self, on_failure: ErrorType) -> bool {
+        let boot = self.decision.record.boot.clone().filter(|boot| boot.target == BootTarget::Ramdisk);
+        if let Some(boot) = &boot
+            && self.agent_of(boot)
+        {
+            self.streaming();
+            return true;
+        }
+        if self.held_back() {
+            return false;
+        }
+        match boot {
+            None => self.new_boot(),
+            Some(boot) => match boot.step {
+                BootStep::Override => self.set_override(),
+                BootStep::Power => self.power_on(),
+                BootStep::Waiting => self.await_agent(&boot, on_failure),
+                BootStep::Streaming => self.await_return(on_failure),
+                // Left over from a deployment that is no longer wanted.
+                BootStep::ClearOverride | BootStep::Leaving => self.new_boot(),
+            },
+        }
+        false
+    }
+
+    /// The stream of exactly this boot is open.
+    fn agent_of(&self, boot: &BootRecord) -> bool {
+        let agent = &self.seen.agent;
+        agent.connected
+            && agent.role == Some(Role::Ramdisk)
+            && agent.boot_id.is_some_and(|id| id.to_string() == boot.id)
+    }
+
+    fn streaming(&mut self) {
+        let arrived = self.decision.record.boot.as_ref().is_some_and(|boot| boot.step != BootStep::Streaming);
+        if arrived {
+            self.hide_error();
+        }
+        if let Some(boot) = &mut self.decision.record.boot {
+            boot.enrolled = true;
+            boot.step = BootStep::Streaming;
+            boot.attempt = 1;
+        }
+    }
+
+    fn new_boot(&mut self) {
+        let attempt = self.decision.record.retry.as_ref().map_or(0, |retry| retry.failures).saturating_add(1);
+        self.decision.record.boot = Some(BootRecord {
+            id: self.seen.seed.boot.to_string(),
+            target: BootTarget::Ramdisk,
+            step: BootStep::Override,
+            issued: time(self.now),
+            expires: time(later(self.now, POST_BUDGET)),
+            attempt,
+            enrolled: false,
+        });
+        self.set_override();
+    }
+
+    fn set_override(&mut self) {
+        self.progress = Some("the network is made its next boot device".to_owned());
+        self.decision.effect = Some(Effect::SetOverride(BootOverride::once(BootDevice::Pxe)));
+    }
+
+    fn power_on(&mut self) {
+        self.progress = Some("it is being powered on".to_owned());
+        match &self.seen.power {
+            PowerView::Known { on, .. } => {
+                let action = if *on { PowerAction::Reset } else { PowerAction::On };
+                self.decision.effect = Some(Effect::Power(action));
+            }
+            PowerView::Failed(failure) => {
+                self.fail(ErrorType::PowerManagement, format!("the power state cannot be read: {}", failure.message));
+            }
+            PowerView::Unknown => self.wake_in(POWER_POLL_WAITING),
+        }
+    }
+
+    fn await_agent(&mut self, boot: &BootRecord, on_failure: ErrorType) {
+        let (name, since) = (self.seen.host.name_any(), clock(boot.issued.0));
+        let power = self.power_word();
+        if boot.expires.0 <= self.now {
+            let minutes = POST_BUDGET.as_secs() / 60;
+            let message = format!(
+                "the agent of {name} did not enrol within {minutes} min of {since}: power {power}, boot override pxe; \
+                 look at the host's console and at the boot server's log for its MAC address"
+            );
+            self.end_boot();
+            self.fail(on_failure, message);
+        } else if self.off_since(boot.issued.0) {
+            self.end_boot();
+            self.fail(on_failure, format!("{name} went off while it was booting the ramdisk"));
+        } else {
+            self.progress =
+                Some(format!("waiting for the agent of {name} since {since}; power {power}, boot override pxe"));
+            self.wake_in(POWER_POLL);
+            self.wake_at(boot.expires.0);
+        }
+    }
+
+    /// The agent was there and is gone.
+    fn await_return(&mut self, on_failure: ErrorType) {
+        let lost = self.seen.agent.lost_since.unwrap_or(self.seen.started);
+        let grace_ends = later(lost, AGENT_GRACE);
+        if grace_ends > self.now && !self.off_since(lost) {
+            self.progress = Some(format!("the agent is silent since {}", clock(lost)));
+            self.wake_in(POWER_POLL_WAITING);
+            self.wake_at(grace_ends);
+            return;
+        }
+        let message = format!(
+            "agent lost: the stream of {} is silent since {}, power {}; the ramdisk is booted again",
+            self.seen.host.name_any(),
+            clock(lost),
+            self.power_word()
+        );
+        self.end_boot();
+        self.fail(on_failure, message);
+    }
+
+    /// Nothing more is served for the boot; until the next one, the disk must not boot.
+    fn end_boot(&mut self) {
+        if let Some(boot) = &mut self.decision.record.boot {
+            boot.target = BootTarget::PowerOff;
+        }
+        self.end_work("the agent was lost");
+    }
+
+    /// The BMC read it as off, and that after `moment`.
+    fn off_since(&self, moment: Timestamp) -> bool {
+        matches!(self.seen.power, PowerView::Known { on: false, at } if at > moment)
+    }
+
+    pub(super) fn power_word(&self) -> &'static str {
+        match self.seen.power {
+            PowerView::Known { on: true, .. } => "on",
+            PowerView::Known { on: false, .. } => "off",
+            PowerView::Unknown | PowerView::Failed(_) => "unknown",
+        }
+    }
+}

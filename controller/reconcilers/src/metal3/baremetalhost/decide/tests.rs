@@ -1,0 +1,1 @@
+//! Tables of what is seen and what is decided.

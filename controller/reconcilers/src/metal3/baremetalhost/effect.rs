@@ -1,0 +1,63 @@
+//! What a decision may do to the world, one at a time, and what comes of it.
+
+use bessemer_bmc::{BmcError, BootOverride, Identity, PowerAction};
+use bessemer_protocol::{WorkId, WorkItem};
+
+/// One act outside the Kubernetes API.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Effect {
+    /// Prove address and credentials of the BMC.
+    Identify,
+    /// Choose what the host boots next.
+    SetOverride(BootOverride),
+    /// Change power.
+    Power(PowerAction),
+    /// Hand a work item to the agent.
+    Send(Box<WorkItem>),
+    /// Tell the agent that a result is stored.
+    Stored(WorkId),
+    /// End the agent's stream and certificate, and forget the BMC.
+    LetGo {
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+/// How an effect went.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Answer {
+    /// As asked.
+    Done,
+    /// The BMC let us in.
+    Identified {
+        /// Who it is.
+        identity: Identity,
+        /// Whether the server is on.
+        powered_on: bool,
+    },
+    /// Not as asked.
+    Failed(BmcFailure),
+    /// The agent is away; it will be asked again when it is back.
+    AgentAway,
+}
+
+/// A BMC's failure, as far as decisions depend on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BmcFailure {
+    /// For people.
+    pub(crate) message: String,
+    /// Waiting may heal it.
+    pub(crate) transient: bool,
+    /// The credentials were refused.
+    pub(crate) refused: bool,
+}
+
+impl From<&BmcError> for BmcFailure {
+    fn from(error: &BmcError) -> Self {
+        Self {
+            message: error.to_string(),
+            transient: error.is_transient(),
+            refused: matches!(error, BmcError::BadCredentials { .. }),
+        }
+    }
+}

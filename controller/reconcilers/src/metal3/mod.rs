@@ -1,0 +1,3 @@
+//! Group `metal3.io`: the hosts themselves.
+
+pub(crate) mod baremetalhost;

@@ -1,0 +1,139 @@
+//! Starts the caches and, over them, every controller.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bessemer_api::bessemer::HostRecord;
+use bessemer_api::bootstrap::KubeadmConfig;
+use bessemer_api::cluster::{Cluster, Machine};
+use bessemer_api::controlplane::KubeadmControlPlane;
+use bessemer_api::infrastructure::{Metal3Cluster, Metal3Machine};
+use bessemer_api::metal3::BareMetalHost;
+use bessemer_api::well_known::{ENVIRONMENT_LABEL, ENVIRONMENT_VALUE};
+use bessemer_bmc::BmcConnector;
+use k8s_openapi::api::core::v1::Secret;
+use kube::runtime::watcher;
+use kube::{Api, Client};
+use tokio_util::sync::CancellationToken;
+
+use crate::hosts::Hosts;
+use crate::kubernetes::{Feed, drive};
+use crate::metal3::baremetalhost::{self, HostReconciler};
+use crate::outside::{AgentHub, WorkloadClusters};
+
+/// For every cache to be filled at the start.
+const SYNC_DEADLINE: Duration = Duration::from_secs(60);
+
+/// The world outside the Kubernetes API, as reconcilers need it.
+#[derive(Clone)]
+pub struct Outside {
+    /// The BMCs.
+    pub bmc: Arc<dyn BmcConnector>,
+    /// The agents.
+    pub agents: Arc<dyn AgentHub>,
+    /// The clusters being built.
+    pub workload: Arc<dyn WorkloadClusters>,
+}
+
+/// The caches could not be filled.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The API did not list a kind in time.
+    #[error("the Kubernetes API did not list {kind} within {SYNC_DEADLINE:?}: are the CRDs installed?")]
+    NotSynced {
+        /// Which kind.
+        kind: &'static str,
+    },
+}
+
+/// One shared cache for each kind, and what is built on them.
+#[derive(Clone)]
+pub struct Site {
+    pub(crate) client: Client,
+    pub(crate) hosts: Feed<BareMetalHost>,
+    pub(crate) records: Feed<HostRecord>,
+    pub(crate) secrets: Feed<Secret>,
+    pub(crate) metal3_clusters: Feed<Metal3Cluster>,
+    pub(crate) metal3_machines: Feed<Metal3Machine>,
+    pub(crate) clusters: Feed<Cluster>,
+    pub(crate) machines: Feed<Machine>,
+    pub(crate) kubeadm_configs: Feed<KubeadmConfig>,
+    pub(crate) control_planes: Feed<KubeadmControlPlane>,
+    shutdown: CancellationToken,
+}
+
+impl Site {
+    /// Starts watching, until `shutdown`, and waits until every cache is filled. The CRDs of [`bessemer_api::crds`] must
+    /// be installed.
+    ///
+    /// # Errors
+    /// [`StartError`] when that takes too long.
+    pub async fn start(client: Client, shutdown: CancellationToken) -> Result<Self, StartError> {
+        macro_rules! feed {
+            () => {
+                Feed::start(Api::all(client.clone()), watcher::Config::default(), |_| {}, shutdown.clone())
+            };
+        }
+        let labelled = watcher::Config::default().labels(&format!("{ENVIRONMENT_LABEL}={ENVIRONMENT_VALUE}"));
+        let forget_content = |secret: &mut Secret| {
+            secret.data = None;
+            secret.string_data = None;
+        };
+        let site = Self {
+            hosts: feed!(),
+            records: feed!(),
+            secrets: Feed::start(Api::all(client.clone()), labelled, forget_content, shutdown.clone()),
+            metal3_clusters: feed!(),
+            metal3_machines: feed!(),
+            clusters: feed!(),
+            machines: feed!(),
+            kubeadm_configs: feed!(),
+            control_planes: feed!(),
+            client,
+            shutdown,
+        };
+        site.synced().await?;
+        Ok(site)
+    }
+
+    async fn synced(&self) -> Result<(), StartError> {
+        let deadline = tokio::time::Instant::now() + SYNC_DEADLINE;
+        macro_rules! wait {
+            ($($feed:ident: $kind:literal),*) => {
+                $(
+                    let store = self.$feed.store();
+                    match tokio::time::timeout_at(deadline, store.wait_until_ready()).await {
+                        Ok(Ok(())) => {}
+                        Ok(Err(_)) | Err(_) => return Err(StartError::NotSynced { kind: $kind }),
+                    }
+                )*
+            };
+        }
+        wait!(
+            hosts: "BareMetalHost", records: "HostRecord", secrets: "Secret", metal3_clusters: "Metal3Cluster",
+            metal3_machines: "Metal3Machine", clusters: "Cluster", machines: "Machine",
+            kubeadm_configs: "KubeadmConfig", control_planes: "KubeadmControlPlane"
+        );
+        Ok(())
+    }
+
+    /// What the agents' endpoint and the boot server may ask. Clones share their locks.
+    #[must_use]
+    pub fn hosts(&self) -> Hosts {
+        Hosts::new(self)
+    }
+
+    /// Runs every controller until `shutdown`, and until the reconciles under way have ended.
+    pub async fn run(self, outside: Outside) {
+        let Outside { bmc, agents, workload: _ } = outside;
+        let (client, stop) = (&self.client, &self.shutdown);
+        let hosts = drive(
+            "baremetalhost",
+            baremetalhost::controller(&self, &agents),
+            HostReconciler::new(client.clone(), bmc, Arc::clone(&agents)),
+            stop.clone(),
+        );
+        // Boxed: each is a large state machine, and together they would be one future of hundreds of kilobytes.
+        futures::join!(Box::pin(hosts),);
+    }
+}
