@@ -3,3 +3,4 @@
 
 pub mod cache;
 pub mod os;
+pub mod ramdisk;
