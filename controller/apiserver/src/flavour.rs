@@ -27,8 +27,9 @@ fn complete_namespace(object: &mut Value, old: Option<&Value>) -> Vec<Cause> {
             labels.insert("kubernetes.io/metadata.name".to_owned(), name.into());
         }
     }
+    // The spec holds nothing but the server's own finalizer.
+    object::set_field(object, "spec", json!({"finalizers": ["kubernetes"]}));
     if old.is_none() {
-        object::set_field(object, "spec", json!({"finalizers": ["kubernetes"]}));
         object::set_field(object, "status", json!({"phase": "Active"}));
     }
     Vec::new()

@@ -60,10 +60,13 @@ async fn route(core: &Arc<Core>, request: Request<Body>) -> Result<Response, Api
     };
     let resource = registry.find(&path.group, &path.version, &path.plural).ok_or_else(ApiError::no_such_path)?;
     // An object of a namespaced kind needs its namespace in the path; a cluster-scoped kind has none.
-    if resource.namespaced == path.namespace.is_empty() && (path.name.is_some() || !resource.namespaced) {
-        if resource.namespaced || !path.namespace.is_empty() {
-            return Err(ApiError::no_such_path());
-        }
+    let misplaced = if resource.namespaced {
+        path.namespace.is_empty() && path.name.is_some()
+    } else {
+        !path.namespace.is_empty()
+    };
+    if misplaced {
+        return Err(ApiError::no_such_path());
     }
     let part = match path.subresource.as_deref() {
         None => Part::Main,

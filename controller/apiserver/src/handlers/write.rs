@@ -9,7 +9,6 @@ use super::{Call, Part, metadata};
 use crate::flavour;
 use crate::object;
 use crate::registry::Resource;
-use crate::request::Query;
 use crate::schema;
 use crate::status::{ApiError, Cause};
 use crate::store::Txn;

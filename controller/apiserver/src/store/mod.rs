@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-pub(crate) use index::{Index, Snapshot};
+pub(crate) use index::Index;
 use log::Log;
 pub use log::StoreError;
 pub(crate) use ring::{Change, ChangeKind, Expired};

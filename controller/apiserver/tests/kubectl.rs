@@ -1,0 +1,178 @@
+//! The real `kubectl` over HTTPS. Set `BESSEMER_KUBECTL` to try another one than the one in PATH.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use bessemer_apiserver::ApiServer;
+
+struct Kubectl<'a> {
+    program: String,
+    home: &'a Path,
+    kubeconfig: &'a Path,
+}
+
+impl Kubectl<'_> {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["--cache-dir", self.home.join("cache").to_str().unwrap(), "--request-timeout=30s"]);
+        command.args(arguments).env("KUBECONFIG", self.kubeconfig).env("HOME", self.home);
+        command
+    }
+
+    fn run(&self, arguments: &[&str], input: &str) -> Output {
+        use std::io::Write as _;
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    }
+
+    #[track_caller]
+    fn ok(&self, arguments: &[&str], input: &str) -> String {
+        let output = self.run(arguments, input);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        println!("$ kubectl {}\n{out}{err}", arguments.join(" "));
+        assert!(output.status.success(), "kubectl {arguments:?}: {out}{err}");
+        out.into_owned()
+    }
+
+    #[track_caller]
+    fn fails(&self, arguments: &[&str], input: &str, with: &str) {
+        let output = self.run(arguments, input);
+        let err = String::from_utf8_lossy(&output.stderr);
+        println!("$ kubectl {}\n{err}", arguments.join(" "));
+        assert!(!output.status.success() && err.contains(with), "kubectl {arguments:?}: {err}");
+    }
+}
+
+fn find_kubectl() -> Option<String> {
+    let program = std::env::var("BESSEMER_KUBECTL").unwrap_or_else(|_| "kubectl".to_owned());
+    let works = Command::new(&program).args(["version", "--client"]).output().is_ok_and(|o| o.status.success());
+    works.then_some(program)
+}
+
+const OBJECTS: &str = "
+apiVersion: v1
+kind: Namespace
+metadata: {name: lab}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: bmc, namespace: lab}
+stringData: {username: admin}
+---
+apiVersion: test.example/v1
+kind: Widget
+metadata: {name: one, namespace: lab, labels: {rack: r1}}
+spec: {size: 3}
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stock_kubectl_works() {
+    let Some(program) = find_kubectl() else {
+        println!("SKIP stock_kubectl_works: no kubectl in PATH and BESSEMER_KUBECTL is not set");
+        return;
+    };
+    let dir = tempfile::TempDir::new().unwrap();
+    let api = ApiServer::open(&dir.path().join("state")).await.unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = api
+        .serve_https("127.0.0.1:0".parse().unwrap(), &[], async {
+            let _ = stopped.await;
+        })
+        .await
+        .unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&serving.kubeconfig_path).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+
+    let (home, kubeconfig) = (dir.path().to_owned(), serving.kubeconfig_path.clone());
+    let script = tokio::task::spawn_blocking(move || {
+        let kubectl = Kubectl { program, home: &home, kubeconfig: &kubeconfig };
+        script(&kubectl);
+    });
+    tokio::time::timeout(Duration::from_secs(240), script).await.expect("kubectl took too long").unwrap();
+
+    stop.send(()).unwrap();
+    tokio::time::timeout(Duration::from_secs(10), serving.finished()).await.expect("the listener did not stop");
+}
+
+fn script(kubectl: &Kubectl<'_>) {
+    kubectl.ok(&["version"], "");
+    kubectl.ok(&["get", "--raw", "/readyz"], "");
+    kubectl.ok(&["apply", "-f", "-"], &common::widgets().to_string());
+    kubectl.ok(&["wait", "--for=condition=Established", "crd/widgets.test.example", "--timeout=20s"], "");
+    assert!(kubectl.ok(&["api-resources"], "").contains("wd"));
+    kubectl.ok(&["apply", "-f", "-"], OBJECTS);
+    assert!(kubectl.ok(&["apply", "-f", "-"], OBJECTS).contains("widget.test.example/one unchanged"));
+
+    let table = kubectl.ok(&["get", "wd", "-A"], "");
+    assert_eq!(table.lines().next().unwrap().split_whitespace().collect::<Vec<_>>(), ["NAMESPACE", "NAME", "MODE", "READY", "AGE"]);
+    let wide = kubectl.ok(&["get", "wd", "-n", "lab", "-o", "wide"], "");
+    assert!(wide.contains("SIZE") && wide.contains("one"));
+    kubectl.ok(&["get", "secrets,widgets,ns,cm,leases,events", "-A"], "");
+    assert!(kubectl.ok(&["get", "widgets", "-n", "lab", "-l", "rack=r1", "-o", "name"], "").contains("widget.test.example/one"));
+    assert!(kubectl.ok(&["get", "wd", "one", "-n", "lab", "-o", "yaml"], "").contains("mode: UEFI"));
+    let data = kubectl.ok(&["get", "secret", "bmc", "-n", "lab", "-o", "jsonpath={.data.username}"], "");
+    assert_eq!(data, "YWRtaW4=");
+
+    kubectl.ok(&["patch", "wd", "one", "-n", "lab", "--type=merge", "-p", "{\"spec\":{\"size\":5}}"], "");
+    kubectl.ok(&["label", "wd", "one", "-n", "lab", "checked=yes"], "");
+    let changed = OBJECTS.replace("size: 3", "size: 7").replace("admin", "root");
+    assert!(kubectl.ok(&["apply", "-f", "-"], &changed).contains("widget.test.example/one configured"));
+    let status = "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}";
+    kubectl.ok(&["patch", "wd", "one", "-n", "lab", "--subresource=status", "--type=merge", "-p", status], "");
+    kubectl.ok(&["wait", "--for=condition=Ready", "wd/one", "-n", "lab", "--timeout=20s"], "");
+    assert!(kubectl.ok(&["get", "wd", "-n", "lab"], "").contains("True"));
+    kubectl.ok(&["describe", "wd", "one", "-n", "lab"], "");
+    let two = OBJECTS.replace("name: one", "name: two").split("---").last().unwrap().to_owned();
+    kubectl.ok(&["create", "-f", "-"], &two);
+
+    let bad = two.replace("size: 3", "size: 30, mode: odd").replace("name: two", "name: three");
+    kubectl.fails(&["create", "-f", "-"], &bad, "spec.mode: Unsupported value: \"odd\"");
+    let unknown = two.replace("size: 3", "size: 3, sise: 3").replace("name: two", "name: three");
+    kubectl.fails(&["apply", "-f", "-"], &unknown, "unknown field \"spec.sise\"");
+    kubectl.fails(&["create", "-f", "-"], &two, "AlreadyExists");
+    kubectl.fails(&["get", "wd", "none", "-n", "lab"], "", "widgets.test.example \"none\" not found");
+
+    watch(kubectl);
+
+    kubectl.ok(&["delete", "wd", "one", "-n", "lab", "--timeout=20s"], "");
+    kubectl.ok(&["wait", "--for=delete", "wd/one", "-n", "lab", "--timeout=20s"], "");
+    kubectl.ok(&["delete", "wd", "-n", "lab", "--all", "--timeout=20s"], "");
+    kubectl.ok(&["delete", "ns", "lab", "--timeout=20s"], "");
+    assert!(kubectl.ok(&["get", "secrets", "-A"], "").is_empty());
+
+    let token = std::fs::read_to_string(kubectl.kubeconfig.with_file_name("admin.token")).unwrap();
+    let (server, authority) = (kubectl.ok(&["config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"], ""), kubectl.kubeconfig.with_file_name("pki").join("ca.crt"));
+    let bare = Kubectl { program: kubectl.program.clone(), home: kubectl.home, kubeconfig: Path::new("/dev/null") };
+    let with = |token: &str| {
+        vec![format!("--server={server}"), format!("--certificate-authority={}", authority.display()), format!("--token={token}"), "get".into(), "ns".into()]
+    };
+    let (good, bad) = (with(&token), with("wrong"));
+    assert!(bare.ok(&good.iter().map(String::as_str).collect::<Vec<_>>(), "").contains("kube-system"));
+    bare.fails(&bad.iter().map(String::as_str).collect::<Vec<_>>(), "", "Unauthorized");
+}
+
+/// `get -w` prints a line per change.
+fn watch(kubectl: &Kubectl<'_>) {
+    use std::io::BufRead as _;
+    let mut child = kubectl.command(&["get", "wd", "-n", "lab", "-w"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let first: Vec<String> = lines.by_ref().take(3).collect();
+    assert!(first.iter().any(|line| line.starts_with("two")), "{first:?}");
+    kubectl.ok(&["patch", "wd", "two", "-n", "lab", "--type=merge", "-p", "{\"spec\":{\"mode\":\"legacy\"}}"], "");
+    let next = lines.next().unwrap();
+    println!("get -w: {next}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(next.starts_with("two") && next.contains("legacy"), "{next}");
+}
