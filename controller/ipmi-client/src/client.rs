@@ -157,6 +157,10 @@ impl Client {
         for suite in suites {
             match self.set_up_with(suite, wire, end).await? {
                 Some(session) => return Ok(session),
+                // A BMC does not unlearn a suite: it was reset, replaced, or someone answers in its stead.
+                None if line.suite == Some(suite) => {
+                    tracing::warn!(host = self.host, suite = suite.id, "the bmc refuses a cipher suite it used before");
+                }
                 None => tracing::debug!(host = self.host, suite = suite.id, "the bmc does not do this cipher suite"),
             }
         }

@@ -77,18 +77,19 @@ impl Login {
         &self.password
     }
 
-    /// What RAKP authenticates of the user: role, name length, name. The role asks for a lookup by name only, or
-    /// a user with two privileges could be found under the wrong one.
-    pub(crate) fn identity(&self) -> Vec<u8> {
+    /// The role byte and the user name as RAKP carries them. The role asks for a lookup by name only, or a user with
+    /// two privileges could be found under the wrong one.
+    pub(crate) fn role_and_name(&self) -> (u8, &[u8]) {
         const NAME_ONLY_LOOKUP: u8 = 0x10;
-        let length = u8::try_from(self.username.len()).unwrap_or(u8::MAX);
-        let mut identity = vec![NAME_ONLY_LOOKUP | self.privilege as u8, length];
-        identity.extend_from_slice(self.username.as_bytes());
-        identity
+        (NAME_ONLY_LOOKUP | self.privilege as u8, self.username.as_bytes())
     }
 
-    pub(crate) fn role_and_name(&self) -> (u8, &[u8]) {
-        (0x10 | self.privilege as u8, self.username.as_bytes())
+    /// What RAKP authenticates of the user: role, name length, name.
+    pub(crate) fn identity(&self) -> Vec<u8> {
+        let (role, name) = self.role_and_name();
+        let mut identity = vec![role, u8::try_from(name.len()).unwrap_or(u8::MAX)];
+        identity.extend_from_slice(name);
+        identity
     }
 }
 

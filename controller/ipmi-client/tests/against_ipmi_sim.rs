@@ -1,5 +1,7 @@
 //! The client against OpenIPMI's simulator: a BMC that shares no code with us.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail by panicking")]
+
 use std::time::Duration;
 
 use ipmi_client::command::{
@@ -8,6 +10,7 @@ use ipmi_client::command::{
 };
 use ipmi_client::{Client, IpmiError, Login, Options, Privilege, SUITE_3, SUITE_17};
 use sim::Sim;
+use tokio::net::UdpSocket;
 
 mod sim;
 
@@ -134,4 +137,42 @@ async fn closed_sessions_free_their_slots() {
             client.close().await;
         }
     }
+}
+
+#[tokio::test]
+async fn lost_datagrams_are_sent_again() {
+    let sim = start_or_skip!();
+    let relay = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let port = relay.local_addr().unwrap().port();
+    let onward = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    onward.connect(("127.0.0.1", sim.port())).await.unwrap();
+    // Of the datagrams in each direction, every third is lost; the handshake's are among them.
+    let lossy = tokio::spawn(async move {
+        let (mut out, mut back) = ([0; 1024], [0; 1024]);
+        let (mut sent, mut answered, mut console) = (0, 0, None);
+        loop {
+            tokio::select! {
+                Ok((length, from)) = relay.recv_from(&mut out) => {
+                    console = Some(from);
+                    sent += 1;
+                    if sent % 3 != 0 {
+                        onward.send(&out[..length]).await.ok();
+                    }
+                }
+                Ok(length) = onward.recv(&mut back) => {
+                    answered += 1;
+                    if let Some(console) = console && answered % 3 != 1 {
+                        relay.send_to(&back[..length], console).await.ok();
+                    }
+                }
+            }
+        }
+    });
+    let login = Login::new(sim::USER, sim::PASSWORD).unwrap();
+    let client = Client::new("127.0.0.1", port, login, quick());
+    for _ in 0..10 {
+        client.execute(&GetChassisStatus).await.unwrap();
+    }
+    assert_eq!(client.sessions_opened().await, 1);
+    lossy.abort();
 }

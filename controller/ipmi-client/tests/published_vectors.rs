@@ -1,6 +1,8 @@
 //! Byte vectors published with gebn/bmc's tests, read from `$BESSEMER_TEST_DATA` (default `../shared/data` beside the
 //! checkout).
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail by panicking")]
+
 use std::path::PathBuf;
 
 use ipmi_client::command::{Command, GetBootFlags, GetChassisStatus, GetDeviceId, GetSystemGuid};
