@@ -16,6 +16,7 @@ use bessemer_protocol::{BootId, Down, HostId, WorkId, WorkItem};
 use bessemer_reconcilers::outside::{AgentHub, AgentHubError, AgentView, ItemView};
 use futures::stream::BoxStream;
 use jiff::Timestamp;
+use tokio::sync::mpsc;
 
 pub(crate) use session::{Attached, Hello, Outgoing};
 
@@ -106,17 +107,10 @@ impl Hub {
         self.changes.note(host);
     }
 
-    async fn tell(&self, host: HostId, message: Down) -> Result<(), AgentHubError> {
-        let queue = self
-            .hosts()
-            .get(&host)
-            .and_then(|entry| entry.session.as_ref())
-            .map(|session| session.queue.clone())
-            .ok_or(AgentHubError::NotConnected(host))?;
-        match queue.send_timeout(message, SEND_DEADLINE).await {
-            Ok(()) => Ok(()),
-            Err(_) => Err(AgentHubError::Closed(host)),
-        }
+    fn queue(&self, host: HostId) -> Result<mpsc::Sender<Down>, AgentHubError> {
+        let hosts = self.hosts();
+        let session = hosts.get(&host).and_then(|entry| entry.session.as_ref());
+        session.map(|session| session.queue.clone()).ok_or(AgentHubError::NotConnected(host))
     }
 }
 
@@ -128,12 +122,20 @@ impl AgentHub for Hub {
 
     async fn send(&self, item: WorkItem) -> Result<(), AgentHubError> {
         let (host, work) = (item.host_id, item.id);
-        self.tell(host, Down::Work(item)).await?;
-        // Known from here on; the agent's next Hello corrects this if the stream breaks before the item arrives.
+        let queue = self.queue(host)?;
+        // Shown before it is sent, as the answer may be there before this task goes on.
         if let Some(entry) = self.hosts().get_mut(&host) {
-            entry.view.items.entry(work).or_insert_with(ItemView::default);
+            entry.view.items.entry(work).or_default();
         }
-        Ok(())
+        if queue.send_timeout(Down::Work(item), SEND_DEADLINE).await.is_ok() {
+            return Ok(());
+        }
+        if let Some(entry) = self.hosts().get_mut(&host)
+            && entry.view.items.get(&work) == Some(&ItemView::default())
+        {
+            entry.view.items.remove(&work);
+        }
+        Err(AgentHubError::Closed(host))
     }
 
     async fn stored(&self, host: &HostId, work: WorkId) {
@@ -141,7 +143,9 @@ impl AgentHub for Hub {
             entry.view.items.remove(&work);
         }
         // An agent that is not there repeats the result when it comes back, and is told again.
-        let _ = self.tell(*host, Down::Stored { work_id: work }).await;
+        if let Ok(queue) = self.queue(*host) {
+            let _ = queue.send_timeout(Down::Stored { work_id: work }, SEND_DEADLINE).await;
+        }
     }
 
     async fn disconnect(&self, host: &HostId, reason: &str) {

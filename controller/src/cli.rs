@@ -1,0 +1,110 @@
+//! The command line.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use bessemer_pxe::Pool;
+use clap::{Args, Parser, Subcommand};
+
+use crate::logging::LogFormat;
+use crate::up::Subnet;
+
+/// Turns racks of bare servers into Kubernetes clusters.
+#[derive(Debug, Parser)]
+#[command(name = "bessemer", version, about, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// How log lines on stderr look.
+    #[arg(long, value_enum, default_value = "human", global = true)]
+    pub(crate) log_format: LogFormat,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run everything on this machine: Kubernetes API, controllers, boot server and the agents' endpoint.
+    Up(UpOptions),
+}
+
+/// Where `bessemer up` listens and what it serves.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct UpOptions {
+    /// The network interface towards the hosts. DHCP is answered on this one only.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) interface: String,
+
+    /// Where the Kubernetes API keeps its objects; made if missing.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: PathBuf,
+
+    /// The ramdisk: a directory with `vmlinuz` and `initrd`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) ramdisk: PathBuf,
+
+    /// Our address and prefix length on the interface [default: the interface's first IPv4 address].
+    #[arg(long, value_name = "IP/PREFIX")]
+    pub(crate) address: Option<Subnet>,
+
+    /// Addresses for hosts, both included [default: the upper half of the subnet].
+    #[arg(long, value_name = "FIRST-LAST", value_parser = parse_pool)]
+    pub(crate) pool: Option<Pool>,
+
+    /// Default route told to the hosts.
+    #[arg(long, value_name = "IP")]
+    pub(crate) router: Option<Ipv4Addr>,
+
+    /// Name server told to the hosts; may be repeated.
+    #[arg(long, value_name = "IP")]
+    pub(crate) dns: Vec<Ipv4Addr>,
+
+    /// Port for boot files and images.
+    #[arg(long, value_name = "PORT", default_value_t = 8080)]
+    pub(crate) http_port: u16,
+
+    /// Port for agents.
+    #[arg(long, value_name = "PORT", default_value_t = 8444)]
+    pub(crate) agent_port: u16,
+
+    /// Where the Kubernetes API listens for kubectl.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:6443")]
+    pub(crate) api: SocketAddr,
+
+    /// A directory of OS images, served as `http://ADDRESS:HTTP-PORT/images/NAME`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) images_dir: Option<PathBuf>,
+
+    /// iPXE for x64 UEFI.
+    #[arg(long, value_name = "FILE", default_value = "/usr/lib/ipxe/ipxe.efi")]
+    pub(crate) ipxe: PathBuf,
+
+    /// Kernel arguments of the ramdisk.
+    #[arg(long, value_name = "ARGS", default_value = "console=tty0 console=ttyS0", allow_hyphen_values = true)]
+    pub(crate) kernel_args: String,
+}
+
+fn parse_pool(text: &str) -> Result<Pool, String> {
+    let (first, last) = text.split_once('-').ok_or("expected two addresses with a dash between them")?;
+    let address = |text: &str| text.trim().parse::<Ipv4Addr>().map_err(|_| format!("{text:?} is no IPv4 address"));
+    Pool::new(address(first)?, address(last)?).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_pool_is_two_addresses() {
+        let pool = parse_pool("10.77.0.100-10.77.0.199").unwrap();
+        assert_eq!((pool.first(), pool.last()), ([10, 77, 0, 100].into(), [10, 77, 0, 199].into()));
+        for wrong in ["", "10.77.0.100", "10.77.0.9-10.77.0.1", "a-b"] {
+            assert!(parse_pool(wrong).is_err(), "{wrong}");
+        }
+    }
+}

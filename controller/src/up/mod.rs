@@ -1,0 +1,185 @@
+//! `bessemer up`: everything on one machine. Starts the rooms in the order in which they need each other, says that it is
+//! ready, and ends them together.
+
+mod boot_directory;
+mod interface;
+mod lock;
+mod pending;
+mod preflight;
+mod shutdown;
+mod site;
+mod subnet;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use bessemer_agents::{Endpoint, Hub};
+use bessemer_apiserver::{ApiServer, Serving};
+use bessemer_bmc::Connector;
+use bessemer_pxe::{BootServer, TftpLimits};
+use bessemer_reconcilers::{Outside, Site};
+use kube::Client;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::UpOptions;
+use boot_directory::Directory;
+use preflight::Ready;
+use shutdown::Signals;
+pub(crate) use subnet::Subnet;
+
+/// How long a host may use its address before it asks again. Long, as an installed host keeps asking and an address is
+/// never taken away while its host exists.
+const LEASE_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long everything may take to end.
+const END_DEADLINE: Duration = Duration::from_secs(15);
+
+/// Runs until a signal, or until a part of it ends by itself.
+pub(crate) async fn run(options: UpOptions) -> anyhow::Result<()> {
+    let mut signals = Signals::listen()?;
+    let ready = preflight::check(&options).await?;
+    let stop = CancellationToken::new();
+    let mut parts = JoinSet::new();
+    let started = tokio::select! {
+        started = Box::pin(start(&options, ready, &stop, &mut parts)) => started,
+        signal = signals.next() => bail!("{signal} before everything had started"),
+    };
+    let result = match started {
+        Ok(line) => {
+            // The one line on stdout: whoever waits for it may go on.
+            println!("{line}");
+            tokio::select! {
+                signal = signals.next() => {
+                    tracing::info!(signal, "ending");
+                    Ok(())
+                }
+                ended = parts.join_next() => match ended {
+                    Some(Ok(part)) => Err(anyhow::anyhow!("{part} ended unexpectedly; the log says why")),
+                    Some(Err(error)) => Err(anyhow::anyhow!("a part of the program failed: {error}")),
+                    None => Err(anyhow::anyhow!("nothing is running")),
+                },
+            }
+        }
+        Err(error) => Err(error),
+    };
+    stop.cancel();
+    let ended = async { while parts.join_next().await.is_some() {} };
+    tokio::select! {
+        ended = tokio::time::timeout(END_DEADLINE, ended) => {
+            if ended.is_err() {
+                tracing::warn!("some parts did not end within {END_DEADLINE:?}");
+            }
+        }
+        signal = signals.next() => tracing::warn!(signal, "asked again: not waiting any longer"),
+    }
+    result
+}
+
+/// Starts every part as a task that returns its name at its end; gives the line that says where everything is.
+async fn start(
+    options: &UpOptions,
+    ready: Ready,
+    stop: &CancellationToken,
+    parts: &mut JoinSet<&'static str>,
+) -> anyhow::Result<String> {
+    let Ready { lock, subnet, pool, kernel, ramdisk, ipxe } = ready;
+
+    let api = ApiServer::open(&options.state).await?;
+    let crds = bessemer_api::crds().iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
+    api.install_crds(&crds).await?;
+    let client = Client::new(api.router(), "default");
+    let authority = Arc::new(site::open(&client).await?);
+
+    let controllers = Site::start(client, stop.clone()).await?;
+    let hosts = Arc::new(controllers.hosts());
+    let hub = Hub::new();
+    let agents = SocketAddr::from((subnet.address, options.agent_port));
+    let endpoint = Endpoint::bind(agents, authority.clone(), hosts.clone(), hub.clone()).await?;
+    let directory =
+        Directory { hosts, site: authority, controllers: vec![format!("https://{agents}")], subnet: subnet.cidr() };
+    let boot = BootServer::start(
+        bessemer_pxe::Config {
+            interface: options.interface.clone(),
+            address: subnet.address,
+            prefix: subnet.prefix,
+            pool,
+            router: options.router,
+            dns: options.dns.clone(),
+            answer_router_solicitations: true,
+            lease_time: LEASE_TIME,
+            http_port: options.http_port,
+            tftp: TftpLimits::default(),
+            ipxe_efi: ipxe,
+            undionly: None,
+            kernel,
+            ramdisk,
+            kernel_args: options.kernel_args.clone(),
+            images_dir: options.images_dir.clone(),
+        },
+        Arc::new(directory),
+        stop.clone(),
+    )
+    .await?;
+    let boot_address = boot.http_address();
+    let serving = serve_api(&api, options, subnet, stop).await?;
+    let kubeconfig = link_kubeconfig(&options.state, &serving.kubeconfig_path)?;
+    let api_address = serving.local_addr;
+
+    let outside = Outside { bmc: Arc::new(Connector::new()), agents: hub, workload: Arc::new(pending::Pending) };
+    let ended = stop.clone();
+    parts.spawn(async move {
+        endpoint.run(ended).await;
+        "the agents' endpoint"
+    });
+    parts.spawn(async move {
+        boot.stopped().await;
+        "the boot server"
+    });
+    parts.spawn(async move {
+        serving.finished().await;
+        "the Kubernetes API"
+    });
+    parts.spawn(async move {
+        controllers.run(outside).await;
+        // Last words of controllers are stored; now let go of the store, and then of its directory.
+        api.close();
+        drop(lock);
+        "the controllers"
+    });
+    Ok(format!(
+        "ready: kubeconfig {}, API https://{api_address}, boot http://{boot_address}, agents https://{agents}",
+        kubeconfig.display()
+    ))
+}
+
+async fn serve_api(
+    api: &ApiServer,
+    options: &UpOptions,
+    subnet: Subnet,
+    stop: &CancellationToken,
+) -> anyhow::Result<Serving> {
+    // On all addresses, the kubeconfig is for this machine and the certificate also good from the hosts' network.
+    let names = if options.api.ip().is_unspecified() {
+        vec!["127.0.0.1".to_owned(), subnet.address.to_string()]
+    } else {
+        vec![]
+    };
+    Ok(api.serve_https(options.api, &names, stop.clone().cancelled_owned()).await?)
+}
+
+/// `kubeconfig` in the state directory, as a link to where the API server wrote it.
+fn link_kubeconfig(state: &Path, written: &Path) -> anyhow::Result<PathBuf> {
+    let link = state.join("kubeconfig");
+    let target = written.strip_prefix(state).unwrap_or(written);
+    let failed = || format!("cannot make {}", link.display());
+    match std::fs::remove_file(&link) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error).with_context(failed),
+        _ => {}
+    }
+    std::os::unix::fs::symlink(target, &link).with_context(failed)?;
+    Ok(link)
+}
