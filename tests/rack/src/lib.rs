@@ -22,6 +22,7 @@
 
 mod bmc;
 mod chassis;
+mod follow;
 mod helper;
 mod keeper;
 mod machine;
@@ -31,9 +32,9 @@ mod process;
 mod protocol;
 mod qemu;
 mod rack;
-mod serial;
 mod spec;
 
+pub use follow::{tail, wait_for_text};
 pub use helper::{HELPER, helper};
 pub use machine::{Boot, End, HostState, Power};
 pub use network::{BRIDGE, GATEWAY, NETWORK};

@@ -42,6 +42,13 @@ pub(crate) struct Holders {
     pub(crate) kept: bool,
 }
 
+impl Holders {
+    /// Whether whoever started it is still there.
+    pub(crate) fn owner_lives(&self) -> bool {
+        self.owner.is_some_and(Process::is_alive)
+    }
+}
+
 impl Place {
     pub(crate) fn of_rack(id: &str) -> Result<Self> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';

@@ -1,6 +1,7 @@
 //! Processes by number and start time, so that a number used again is never taken for the one it was.
 
-use std::path::Path;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 use std::{fs, io};
 
@@ -52,16 +53,30 @@ impl Process {
         }
     }
 
+    /// Becomes readable when it ends; `None` when it has.
+    pub(crate) fn open(self) -> Option<OwnedFd> {
+        let fd = pidfd_open(Pid::from_raw(self.pid)?, PidfdFlags::empty()).ok()?;
+        // opened before looked at: from here on the number cannot change hands unseen
+        self.is_alive().then_some(fd)
+    }
+
+    /// Everything it has started, directly or not, that still runs and was not handed to another parent.
+    #[must_use]
+    pub fn descendants(self) -> Vec<Self> {
+        let parents: Vec<(i32, Self)> = all().filter_map(|process| Some((parent(process.pid)?, process))).collect();
+        let mut found = vec![self];
+        let mut next = 0;
+        while let Some(process) = found.get(next).copied() {
+            found.extend(parents.iter().filter(|(parent, _)| *parent == process.pid).map(|(_, child)| *child));
+            next += 1;
+        }
+        found.split_off(1)
+    }
+
     /// Waits until it has ended; false if it has not by `deadline`.
     #[must_use]
     pub fn wait_gone(self, deadline: Duration) -> bool {
-        let Some(fd) = Pid::from_raw(self.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
-            return true;
-        };
-        // opened before looked at: from here on the number cannot change hands unseen
-        if !self.is_alive() {
-            return true;
-        }
+        let Some(fd) = self.open() else { return true };
         let timeout = Timespec { tv_sec: deadline.as_secs().cast_signed(), tv_nsec: deadline.subsec_nanos().into() };
         let mut fds = [PollFd::new(&fd, PollFlags::IN)];
         matches!(poll(&mut fds, Some(&timeout)), Ok(1..))
@@ -79,19 +94,23 @@ fn started(pid: i32) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
+fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn all() -> impl Iterator<Item = Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(Process::of)
+}
+
 /// Every process whose network namespace is the one with these numbers of device and inode.
 pub(crate) fn in_namespace(device: u64, inode: u64) -> Vec<Process> {
-    use std::os::unix::fs::MetadataExt;
-    let Ok(entries) = fs::read_dir(Path::new("/proc")) else { return vec![] };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid: &u32| {
-            fs::metadata(format!("/proc/{pid}/ns/net"))
-                .is_ok_and(|namespace| namespace.dev() == device && namespace.ino() == inode)
-        })
-        .filter_map(Process::of)
-        .collect()
+    let inside = |process: &Process| {
+        fs::metadata(format!("/proc/{}/ns/net", process.pid))
+            .is_ok_and(|namespace| namespace.dev() == device && namespace.ino() == inode)
+    };
+    all().filter(inside).collect()
 }
 
 #[cfg(test)]
@@ -106,6 +125,7 @@ mod tests {
         let process = Process::of(child.id()).unwrap();
         assert!(process.is_alive());
         assert!(!process.wait_gone(Duration::ZERO));
+        assert!(Process::current().unwrap().descendants().contains(&process));
         drop(child.stdin.take());
         assert!(process.wait_gone(Duration::from_secs(10)));
         child.wait().unwrap();

@@ -50,7 +50,7 @@ impl Hardware {
     }
 
     fn disk(&self) -> PathBuf {
-        self.dir.join("disk.raw")
+        disk(&self.dir)
     }
 
     fn variables(&self) -> PathBuf {
@@ -117,6 +117,10 @@ impl Hardware {
 
 pub(crate) fn serial_log(dir: &Path) -> PathBuf {
     dir.join("serial.log")
+}
+
+pub(crate) fn disk(dir: &Path) -> PathBuf {
+    dir.join("disk.raw")
 }
 
 /// A running emulator.

@@ -17,7 +17,7 @@ use crate::place::{self, Place};
 use crate::process::{self, Process};
 use crate::protocol::{Answer, Hosts, Request, ask, connect};
 use crate::spec::{BMC_ADDRESS, BMC_PASSWORD, BMC_USER, Slot, Spec};
-use crate::{qemu, serial};
+use crate::{follow, qemu};
 
 /// Network, disks and BMCs take a second; a busy machine takes longer.
 const STARTS: Duration = Duration::from_secs(60);
@@ -53,6 +53,14 @@ impl Rack {
         let unused =
             |id: &String| Place::of_rack(id).is_ok_and(|place| !place.holders().owner.is_some_and(Process::is_alive));
         place::known().iter().filter(|id| unused(id)).filter_map(|id| Self::sweep(id).transpose()).collect()
+    }
+
+    /// Ends every rack that was left running with [`Rack::keep`] or by a killed run. Says what was found.
+    ///
+    /// # Errors
+    /// When a rack is in use, or something cannot be ended.
+    pub fn down_all() -> Result<Vec<String>> {
+        place::known().iter().filter_map(|id| Self::sweep(id).transpose()).collect()
     }
 
     /// Starts a rack with this very program as its helper; see [`crate::helper`].
@@ -139,6 +147,24 @@ impl Rack {
         Ok(Host { name: host.name.clone(), slot, socket: self.place.socket(), dir: self.place.host(name) })
     }
 
+    /// All hosts.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<Host> {
+        self.spec.hosts.iter().filter_map(|host| self.host(&host.name).ok()).collect()
+    }
+
+    /// Every log there is, by a name that tells them apart.
+    #[must_use]
+    pub fn logs(&self) -> Vec<(String, PathBuf)> {
+        let hosts = self.spec.hosts.iter().map(|host| (format!("{}-", host.name), self.place.host(&host.name)));
+        let folders = hosts.chain([(String::new(), self.place.dir().to_owned())]);
+        let files = folders.flat_map(|(prefix, folder)| {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(move |entry| (format!("{prefix}{}", entry.file_name().to_string_lossy()), entry.path()))
+        });
+        files.filter(|(name, _)| name.ends_with(".log")).collect()
+    }
+
     /// The hosts' states, now and after each change.
     ///
     /// # Errors
@@ -216,6 +242,12 @@ impl Host {
         self.slot.mac()
     }
 
+    /// Its disk, a raw image.
+    #[must_use]
+    pub fn disk(&self) -> PathBuf {
+        qemu::disk(&self.dir)
+    }
+
     /// SMBIOS UUID, lower case.
     #[must_use]
     pub fn uuid(&self) -> String {
@@ -290,13 +322,13 @@ impl Host {
     /// # Errors
     /// When the rack is gone.
     pub fn serial_log(&self) -> Result<String> {
-        serial::read(&qemu::serial_log(&self.dir))
+        follow::read_lossy(&qemu::serial_log(&self.dir))
     }
 
     /// The last `lines` of it, without control sequences; empty if there is none.
     #[must_use]
     pub fn serial_tail(&self, lines: usize) -> String {
-        self.serial_log().map(|text| serial::tail(&text, lines)).unwrap_or_default()
+        self.serial_log().map(|text| follow::tail(&text, lines)).unwrap_or_default()
     }
 
     /// Waits until the console has shown `text`.
@@ -304,7 +336,8 @@ impl Host {
     /// # Errors
     /// When it does not `within` the time given, with the console's end.
     pub fn wait_serial(&self, text: &str, within: Duration) -> Result<()> {
-        serial::wait_for(&qemu::serial_log(&self.dir), text, within).with_context(|| format!("host {}", self.name))
+        follow::wait_for_text(&qemu::serial_log(&self.dir), text, within, None)
+            .with_context(|| format!("host {}", self.name))
     }
 }
 

@@ -1,2 +1,114 @@
-//! (first light: being built)
-fn main() {}
+//! `cargo xtask`: everything that is done to Bessemer rather than by it: the demo, the tests, the programs and images
+//! they need. This room knows every other room's commands and files, but none of their types except the rack's and
+//! the image builders'.
+
+mod artefacts;
+mod controller;
+mod deadline;
+mod demo;
+mod kubectl;
+mod kubernetes;
+mod lanes;
+mod manifests;
+mod prerequisites;
+mod run;
+mod say;
+mod workspace;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::lanes::Lane;
+use crate::workspace::Workspace;
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// From power-off to a Ready Kubernetes node, watched: a virtual rack, our controller, a real kubeadm
+    Demo {
+        /// How many hosts; more than one is not there yet
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=1))]
+        hosts: u8,
+        /// Leave everything running at the end, for looking around; `cargo xtask rack down` ends it
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Run the tests
+    Test {
+        /// Only these lanes; may be repeated
+        #[arg(long = "lane", value_enum)]
+        lanes: Vec<Lane>,
+        /// Do not start a lane that does not fit into this time, such as 70m
+        #[arg(long, value_parser = deadline::parse)]
+        budget: Option<Duration>,
+    },
+    /// The virtual rack
+    Rack {
+        #[command(subcommand)]
+        command: RackCommand,
+    },
+    /// Build the real Kubernetes that the tests run, and print where it is
+    Kubernetes,
+    /// Write manifests/crds from the types
+    Crds,
+}
+
+#[derive(Debug, Subcommand)]
+enum RackCommand {
+    /// End every rack that was left running or that a killed run left behind
+    Down,
+}
+
+fn main() -> ExitCode {
+    say::start();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.split_first() {
+        Some((first, rest)) if first == bessemer_rack::HELPER => bessemer_rack::helper(rest).map(|()| true),
+        _ => dispatch(Cli::parse().command),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// False when it ran to its end but something in it failed, which it has told.
+fn dispatch(command: Command) -> Result<bool> {
+    let workspace = Workspace::find()?;
+    match command {
+        Command::Demo { hosts: _, keep } => demo::run(&workspace, keep).map(|()| true),
+        Command::Test { lanes, budget } => lanes::run(&workspace, &lanes, budget),
+        Command::Rack { command: RackCommand::Down } => {
+            let swept = bessemer_rack::Rack::down_all()?;
+            swept.iter().for_each(|line| println!("{line}"));
+            if swept.is_empty() {
+                println!("no rack was left");
+            }
+            Ok(true)
+        }
+        Command::Kubernetes => {
+            let binaries = kubernetes::ensure(&workspace.root)?;
+            println!("{} {}", binaries.version, binaries.dir.display());
+            Ok(true)
+        }
+        Command::Crds => {
+            // the drift test writes what it compares with
+            let mut cargo = workspace.cargo(&["test", "-p", "bessemer-api", "--test", "manifests"]);
+            cargo.env("BESSEMER_UPDATE_CRDS", "1");
+            Ok(run::run(cargo, deadline::after(Duration::from_secs(1800)), |line| println!("{line}"))?.success)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Everything the rack runs that is built first: the controller, the agent, the ramdisk, Kubernetes, the OS image.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use bessemer_images::cache::Cache;
+use bessemer_images::os::{OsImage, OsImageSpec};
+use bessemer_images::ramdisk::RamdiskSpec;
+use bessemer_images::{os, ramdisk};
+
+use crate::deadline;
+use crate::kubernetes::{self, KubeBinaries};
+use crate::run;
+use crate::say::say;
+use crate::workspace::Workspace;
+
+/// The agent is static and small; the host's own target, so that no other toolchain is needed.
+const AGENT_TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// What was built.
+#[derive(Debug)]
+pub(crate) struct Artefacts {
+    pub(crate) bessemer: PathBuf,
+    /// Folder with `vmlinuz` and `initrd`.
+    pub(crate) ramdisk: PathBuf,
+    pub(crate) kubernetes: KubeBinaries,
+    pub(crate) image: OsImage,
+}
+
+/// Builds what is not built yet, quick things first: what is wrong with our own code is known before the long wait.
+pub(crate) fn build(workspace: &Workspace, until: Instant) -> Result<Artefacts> {
+    let bessemer = controller(workspace, until)?;
+    let agent = agent(workspace, until)?;
+    let cache = Cache::from_env()?;
+
+    let start = Instant::now();
+    let folder = workspace.target.join("ramdisk");
+    let spec = RamdiskSpec { agent: agent.clone(), out_dir: folder.clone(), cache: cache.clone() };
+    let built = ramdisk::build(&spec)?;
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    say(format!(
+        "ramdisk: {} ({} MiB) and {} MiB of agent in {}",
+        built.kernel,
+        mib(built.vmlinuz_size),
+        mib(built.initrd_size),
+        deadline::show(start.elapsed())
+    ));
+
+    let start = Instant::now();
+    let kubernetes = kubernetes::ensure(&workspace.root)?;
+    say(format!("kubernetes: {} in {}", kubernetes.version, deadline::show(start.elapsed())));
+
+    let start = Instant::now();
+    let spec = OsImageSpec {
+        kubernetes: kubernetes.dir.clone(),
+        kubernetes_version: kubernetes.version.clone(),
+        agent,
+        cache,
+    };
+    let image = os::build(&spec, &mut |line| say(line))?;
+    say(format!(
+        "os image: {} MiB, {} MiB on the disk, in {}",
+        mib(image.size),
+        mib(image.raw_size),
+        deadline::show(start.elapsed())
+    ));
+    Ok(Artefacts { bessemer, ramdisk: folder, kubernetes, image })
+}
+
+fn controller(workspace: &Workspace, until: Instant) -> Result<PathBuf> {
+    // the whole workspace, so that the tests' build has nothing to build again
+    cargo(workspace.cargo(&["build", "--workspace"]), "controller", until)?;
+    Ok(workspace.target.join("debug/bessemer"))
+}
+
+fn agent(workspace: &Workspace, until: Instant) -> Result<PathBuf> {
+    let mut build =
+        workspace.cargo(&["build", "--profile", "agent", "--target", AGENT_TARGET, "--package", "bessemer-agent"]);
+    build.env("RUSTFLAGS", "-Ctarget-feature=+crt-static");
+    cargo(build, "agent", until)?;
+    Ok(workspace.target.join(AGENT_TARGET).join("agent/bessemer-agent"))
+}
+
+fn cargo(command: Command, what: &str, until: Instant) -> Result<()> {
+    let start = Instant::now();
+    let mut crates = 0;
+    run::must(command, until, |line| {
+        if line.trim_start().starts_with("Compiling ") {
+            crates += 1;
+        }
+    })
+    .with_context(|| format!("{what} does not build"))?;
+    say(format!("{what}: {crates} crates compiled in {}", deadline::show(start.elapsed())));
+    Ok(())
+}
+
+/// What a build takes on two cores, for the estimate.
+pub(crate) fn estimate(workspace: &Workspace) -> (Duration, &'static str) {
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let compiled = workspace.target.join(AGENT_TARGET).join("agent/bessemer-agent").exists();
+    let cached = |kind: &str| {
+        std::env::var_os(kubernetes::BINARIES_VARIABLE).is_some() && kind == "kubernetes"
+            || Cache::from_env().is_ok_and(|cache| cache.root().join(kind).is_dir())
+    };
+    let mut sum = if compiled { minutes(1) } else { minutes(12) };
+    sum += if cached("kubernetes") { Duration::ZERO } else { minutes(18) };
+    sum += if cached("os-disk") { minutes(1) } else { minutes(6) };
+    let why = if compiled && cached("kubernetes") { "mostly built already" } else { "nothing is built yet" };
+    (sum, why)
+}

@@ -1,0 +1,114 @@
+//! The checkout: where it is, where cargo builds, and that the arrows between its rooms point one way.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// The checkout this program was built from.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
+    /// Where cargo builds.
+    pub(crate) target: PathBuf,
+}
+
+impl Workspace {
+    pub(crate) fn find() -> Result<Self> {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().with_context(|| {
+            format!("the checkout that xtask was built from is gone: {}", env!("CARGO_MANIFEST_DIR"))
+        })?;
+        let mut workspace = Self { root, target: PathBuf::new() };
+        let target = workspace.metadata()?.get("target_directory").and_then(Value::as_str).map(PathBuf::from);
+        workspace.target = target.context("cargo metadata names no target directory")?;
+        Ok(workspace)
+    }
+
+    /// A cargo command in the checkout.
+    pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.current_dir(&self.root).args(arguments);
+        // of this program's own run; build scripts would take them for theirs
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR" {
+                cargo.env_remove(name);
+            }
+        }
+        cargo
+    }
+
+    fn metadata(&self) -> Result<Value> {
+        let output = self.cargo(&["metadata", "--no-deps", "--format-version", "1", "--offline"]).output()?;
+        ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// Who may use whom (`docs/architecture.md`). Development dependencies may go anywhere.
+    const ARROWS: [(&str, &[&str]); 13] = [
+        (
+            "bessemer",
+            &[
+                "bessemer-agents",
+                "bessemer-api",
+                "bessemer-apiserver",
+                "bessemer-bmc",
+                "bessemer-images",
+                "bessemer-protocol",
+                "bessemer-pxe",
+                "bessemer-reconcilers",
+            ],
+        ),
+        ("bessemer-reconcilers", &["bessemer-api", "bessemer-bmc", "bessemer-protocol"]),
+        // the traits of its `outside`
+        ("bessemer-agents", &["bessemer-reconcilers", "bessemer-protocol"]),
+        ("bessemer-bmc", &["ipmi-client"]),
+        // the image formats
+        ("bessemer-agent", &["bessemer-protocol", "bessemer-images"]),
+        ("bessemer-api", &[]),
+        ("bessemer-apiserver", &[]),
+        ("bessemer-pxe", &[]),
+        ("ipmi-client", &[]),
+        ("bessemer-protocol", &[]),
+        ("bessemer-images", &[]),
+        ("bessemer-rack", &[]),
+        ("xtask", &["bessemer-rack", "bessemer-images"]),
+    ];
+
+    /// The costliest crate to compile stays out of these.
+    const WITHOUT_KUBERNETES: [&str; 6] =
+        ["bessemer-agent", "ipmi-client", "bessemer-pxe", "bessemer-images", "bessemer-rack", "xtask"];
+
+    fn dependencies(package: &Value) -> BTreeSet<&str> {
+        let all = package["dependencies"].as_array().unwrap().iter();
+        all.filter(|dependency| dependency["kind"] != "dev")
+            .map(|dependency| dependency["name"].as_str().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn arrows_between_rooms_go_one_way() {
+        let metadata = Workspace::find().unwrap().metadata().unwrap();
+        let packages = metadata["packages"].as_array().unwrap();
+        let rooms: BTreeMap<&str, &Value> =
+            packages.iter().map(|package| (package["name"].as_str().unwrap(), package)).collect();
+        let allowed: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
+        assert_eq!(rooms.keys().collect::<Vec<_>>(), allowed.keys().collect::<Vec<_>>(), "every room has its arrows");
+        for (name, package) in &rooms {
+            let used: Vec<&str> = dependencies(package).into_iter().filter(|used| rooms.contains_key(used)).collect();
+            for used in used {
+                assert!(allowed[name].contains(&used), "{name} must not use {used}: docs/architecture.md");
+            }
+        }
+        for name in WITHOUT_KUBERNETES {
+            let used = dependencies(rooms[name]);
+            assert!(!used.contains("k8s-openapi") && !used.contains("kube"), "{name} must not know Kubernetes types");
+        }
+    }
+}
