@@ -50,9 +50,8 @@ impl Rack {
     /// # Errors
     /// When something cannot be ended.
     pub fn sweep_all() -> Result<Vec<String>> {
-        let unused =
-            |id: &String| Place::of_rack(id).is_ok_and(|place| !place.holders().owner.is_some_and(Process::is_alive));
-        place::known().iter().filter(|id| unused(id)).filter_map(|id| Self::sweep(id).transpose()).collect()
+        let unused = |id: &&String| Place::of_rack(id).is_ok_and(|place| !place.holders().owner_lives());
+        place::known().iter().filter(unused).filter_map(|id| Self::sweep(id).transpose()).collect()
     }
 
     /// Ends every rack that was left running with [`Rack::keep`] or by a killed run. Says what was found.

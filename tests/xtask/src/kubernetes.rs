@@ -11,15 +11,15 @@ use anyhow::{Context, Result, bail, ensure};
 use bessemer_images::cache::{Cache, Fingerprint};
 
 /// Names a folder that holds every program already, to be used instead of building them.
-pub const BINARIES_VARIABLE: &str = "BESSEMER_KUBE_BIN";
+pub(crate) const BINARIES_VARIABLE: &str = "BESSEMER_KUBE_BIN";
 
 /// A folder that holds the programs of one Kubernetes version, static and for this machine.
 #[derive(Debug, Clone)]
-pub struct KubeBinaries {
+pub(crate) struct KubeBinaries {
     /// The folder.
-    pub dir: PathBuf,
+    pub(crate) dir: PathBuf,
     /// The version, as in `v1.36.3`.
-    pub version: String,
+    pub(crate) version: String,
 }
 
 /// Programs that are compiled together because one Go module pins them.
@@ -96,7 +96,7 @@ const KEPT: usize = 2;
 /// `BESSEMER_KUBE_BIN` names, else the cached ones, else built now (minutes; one line per part is
 /// printed). Errors if the named folder lacks a program or holds another version, if there is no
 /// Go toolchain or no space, or if a build fails.
-pub fn ensure(repo: &Path) -> Result<KubeBinaries> {
+pub(crate) fn ensure(repo: &Path) -> Result<KubeBinaries> {
     let sources = repo.join("tests/kubernetes");
     let version = pinned(&sources, "kubernetes", "k8s.io/kubernetes")?;
     if let Some(dir) = env::var_os(BINARIES_VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from) {

@@ -57,7 +57,7 @@ impl Phases {
     /// Notes what this object shows to be reached. Points passed unseen take no time of their own.
     pub(crate) fn see(&mut self, object: &Value, at: Duration) {
         let ahead = MILESTONES.iter().enumerate().skip(self.next);
-        if let Some(last) = ahead.filter(|(_, (_, reached))| reached(object)).map(|(index, _)| index).last() {
+        if let Some(last) = ahead.filter(|(_, (_, reached))| reached(object)).map(|(index, _)| index).next_back() {
             let passed = MILESTONES.iter().take(last + 1).skip(self.next);
             self.reached.extend(passed.map(|(name, _)| (*name, at)));
             self.next = last + 1;
