@@ -14,6 +14,13 @@ pub(crate) struct Core {
     store: Store,
     registry: SharedRegistry,
     closing: watch::Sender<bool>,
+    garbage: Arc<Work>,
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.garbage.close();
+    }
 }
 
 /// The registry of the moment, replaced whole when a definition changes.
@@ -53,8 +60,8 @@ impl Core {
             hook_work.note(changes);
         };
         let store = Store::open(file, loaded, Box::new(hook))?;
-        gc::start(store.handle().clone(), registry.clone(), work).map_err(StoreError::Thread)?;
-        Ok(Self { store, registry, closing: watch::Sender::new(false) })
+        gc::start(store.handle().clone(), registry.clone(), Arc::clone(&work)).map_err(StoreError::Thread)?;
+        Ok(Self { store, registry, closing: watch::Sender::new(false), garbage: work })
     }
 
     pub(crate) fn store(&self) -> &Store {

@@ -29,7 +29,8 @@ pub(crate) fn answer(registry: &Registry, path: &str, headers: &HeaderMap) -> Op
         }),
         ["apis"] => json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups(registry)}),
         ["apis", group] => {
-            let mut found = groups(registry).into_iter().find(|g| g.get("name").and_then(Value::as_str) == Some(group))?;
+            let mut found =
+                groups(registry).into_iter().find(|g| g.get("name").and_then(Value::as_str) == Some(group))?;
             crate::object::set_field(&mut found, "kind", "APIGroup".into());
             crate::object::set_field(&mut found, "apiVersion", "v1".into());
             found
@@ -55,7 +56,8 @@ fn version() -> Value {
 fn aggregated(headers: &HeaderMap) -> Option<&'static str> {
     let accept = headers.get(header::ACCEPT)?.to_str().ok()?;
     let asks = accept.split(',').filter(|range| range.contains("as=APIGroupDiscoveryList"));
-    let versions: Vec<&str> = asks.flat_map(|range| range.split(';').filter_map(|p| p.trim().strip_prefix("v="))).collect();
+    let versions: Vec<&str> =
+        asks.flat_map(|range| range.split(';').filter_map(|p| p.trim().strip_prefix("v="))).collect();
     ["v2", "v2beta1"].into_iter().find(|version| versions.contains(version))
 }
 

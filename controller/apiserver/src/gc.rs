@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -15,9 +14,6 @@ use crate::lifecycle;
 use crate::object::{self, OwnerRef};
 use crate::registry::Registry;
 use crate::store::{Change, ChangeKind, Index, Key, StoreError, StoreHandle, Txn};
-
-/// How often the thread looks whether the store was closed while nothing changed.
-const IDLE_CHECK: Duration = Duration::from_millis(200);
 
 /// Something to look at. A set of these is bounded by the number of objects, however many changes come.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,8 +29,14 @@ enum Task {
 /// The tasks that wait.
 #[derive(Default)]
 pub(crate) struct Work {
-    tasks: Mutex<BTreeSet<Task>>,
+    queue: Mutex<Queue>,
     wake: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    tasks: BTreeSet<Task>,
+    closed: bool,
 }
 
 impl Work {
@@ -68,28 +70,36 @@ impl Work {
         self.add(tasks.into_iter());
     }
 
-    fn add(&self, tasks: impl Iterator<Item = Task>) {
-        let mut waiting = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.extend(tasks);
-        drop(waiting);
+    /// Ends the thread; what waits is found again at the next start.
+    pub(crate) fn close(&self) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
         self.wake.notify_one();
     }
 
+    fn add(&self, tasks: impl Iterator<Item = Task>) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).tasks.extend(tasks);
+        self.wake.notify_one();
+    }
+
+    /// Waits for a task; `None` once closed.
     fn next(&self) -> Option<Task> {
-        let mut waiting = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.is_empty() {
-            let (woken, _) = self.wake.wait_timeout(waiting, IDLE_CHECK).unwrap_or_else(PoisonError::into_inner);
-            waiting = woken;
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if queue.closed {
+                return None;
+            }
+            if let Some(task) = queue.tasks.pop_first() {
+                return Some(task);
+            }
+            queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
-        waiting.pop_first()
     }
 }
 
-/// Starts the thread. It ends by itself when the store closes.
+/// Starts the thread. It ends when its work is closed.
 pub(crate) fn start(store: StoreHandle, registry: SharedRegistry, work: Arc<Work>) -> io::Result<()> {
     let run = move || {
-        while store.is_open() {
-            let Some(task) = work.next() else { continue };
+        while let Some(task) = work.next() {
             match carry_out(&store, &registry, task.clone()) {
                 Ok(()) => {}
                 Err(StoreError::Closed) => return,
@@ -109,7 +119,8 @@ fn carry_out(store: &StoreHandle, registry: &SharedRegistry, task: Task) -> Resu
         }
         Task::Owned(key) => check_owned(store, registry, key),
         Task::Namespace(name) => {
-            let terminating = store.read().get(&lifecycle::namespace_key(&name)).is_some_and(|n| object::is_deleting(&n));
+            let terminating =
+                store.read().get(&lifecycle::namespace_key(&name)).is_some_and(|n| object::is_deleting(&n));
             if !terminating {
                 return Ok(());
             }

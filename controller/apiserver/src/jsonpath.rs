@@ -61,7 +61,7 @@ fn one_step<'a>(step: &Step, value: &'a Value) -> Vec<&'a Value> {
         (Step::All, Value::Array(items)) => items.iter().collect(),
         (Step::All, Value::Object(fields)) => fields.values().collect(),
         (Step::Where { path, equal, literal }, Value::Array(items)) => {
-            let holds = |item: &&Value| follow(path, item).iter().any(|found| *found == literal) == *equal;
+            let holds = |item: &&Value| follow(path, item).contains(&literal) == *equal;
             items.iter().filter(holds).collect()
         }
         _ => Vec::new(),

@@ -63,7 +63,9 @@ pub(crate) fn remove_namespace(txn: &mut Txn<'_>, namespace: &Arc<Value>) -> Rem
     if txn.keys_in_namespace(&name).is_empty() && object::finalizers(namespace).next().is_none() {
         return Removal::Gone(txn.delete(key).unwrap_or_else(|| Arc::clone(namespace)));
     }
-    Removal::Waiting(mark(txn, &key, namespace, |object| object::set_field(object, "status", json!({"phase": "Terminating"}))))
+    Removal::Waiting(mark(txn, &key, namespace, |object| {
+        object::set_field(object, "status", json!({"phase": "Terminating"}))
+    }))
 }
 
 /// Deletes a terminating namespace once nothing is left in it.

@@ -96,7 +96,10 @@ mod tests {
             ("", None),
             ("*/*", Some(Form::Whole)),
             ("application/vnd.kubernetes.protobuf,application/json", Some(Form::Whole)),
-            (&format!("{table},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"), Some(Form::Table(Include::Metadata))),
+            (
+                &format!("{table},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"),
+                Some(Form::Table(Include::Metadata)),
+            ),
             ("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Some(Form::Partial)),
             ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", Some(Form::Whole)),
             ("application/vnd.kubernetes.protobuf", None),

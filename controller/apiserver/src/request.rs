@@ -82,7 +82,9 @@ impl Query {
         match self.get("dryRun") {
             "" => Ok(false),
             "All" => Ok(true),
-            other => Err(ApiError::bad_request(format!("dryRun: Unsupported value: {other:?}: supported values: \"All\""))),
+            other => {
+                Err(ApiError::bad_request(format!("dryRun: Unsupported value: {other:?}: supported values: \"All\"")))
+            }
         }
     }
 }
@@ -134,7 +136,10 @@ mod tests {
             ("/api/v1/namespaces/x", Some("|v1||namespaces|x|")),
             ("/api/v1/namespaces/x/status", Some("|v1||namespaces|x|status")),
             ("/api/v1/namespaces/x/secrets/s", Some("|v1|x|secrets|s|")),
-            ("/apis/metal3.io/v1alpha1/namespaces/x/baremetalhosts/h/status", Some("metal3.io|v1alpha1|x|baremetalhosts|h|status")),
+            (
+                "/apis/metal3.io/v1alpha1/namespaces/x/baremetalhosts/h/status",
+                Some("metal3.io|v1alpha1|x|baremetalhosts|h|status"),
+            ),
             ("/apis/metal3.io/v1alpha1/baremetalhosts/", Some("metal3.io|v1alpha1||baremetalhosts||")),
             ("/api/v1/namespaces/x/secrets/s/status/more", None),
             ("/api/v1", None),

@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn refuses_what_it_does_not_know() {
-        for (labels, fields) in [("a in 1", ""), ("a near (1)", ""), ("=x", ""), ("", "spec.x=1"), ("", "metadata.name")]
+        for (labels, fields) in
+            [("a in 1", ""), ("a near (1)", ""), ("=x", ""), ("", "spec.x=1"), ("", "metadata.name")]
         {
             assert!(Selector::parse(&events(), labels, fields).is_err(), "{labels} {fields}");
         }

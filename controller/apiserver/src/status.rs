@@ -86,9 +86,12 @@ impl Subject {
     }
 }
 
-/// A failed request.
+/// A failed request. Boxed, so that results stay small on the way of success.
 #[derive(Debug, Clone)]
-pub(crate) struct ApiError {
+pub(crate) struct ApiError(Box<Failure>);
+
+#[derive(Debug, Clone)]
+struct Failure {
     code: StatusCode,
     reason: &'static str,
     message: String,
@@ -98,11 +101,11 @@ pub(crate) struct ApiError {
 
 impl ApiError {
     fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), subject: None, causes: Vec::new() }
+        Self(Box::new(Failure { code, reason, message: message.into(), subject: None, causes: Vec::new() }))
     }
 
     fn about(mut self, subject: Subject) -> Self {
-        self.subject = Some(subject);
+        self.0.subject = Some(subject);
         self
     }
 
@@ -148,7 +151,7 @@ impl ApiError {
         };
         let message = format!("{} \"{}\" is invalid: {what}", subject.qualified(), subject.name);
         let mut error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).about(subject);
-        error.causes = causes;
+        error.0.causes = causes;
         error
     }
 
@@ -196,7 +199,7 @@ impl ApiError {
     pub(crate) fn to_value(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.message, "reason": self.reason, "code": self.code.as_u16(),
+            "message": self.0.message, "reason": self.0.reason, "code": self.0.code.as_u16(),
         });
         if let (Some(details), Some(status)) = (self.details(), status.as_object_mut()) {
             status.insert("details".to_owned(), details);
@@ -205,15 +208,16 @@ impl ApiError {
     }
 
     fn details(&self) -> Option<Value> {
-        let subject = self.subject.as_ref()?;
+        let subject = self.0.subject.as_ref()?;
         let mut details = Map::new();
         for (key, text) in [("name", &subject.name), ("group", &subject.group), ("kind", &subject.kind)] {
             if !text.is_empty() {
                 details.insert(key.to_owned(), Value::from(text.as_str()));
             }
         }
-        if !self.causes.is_empty() {
-            let causes = self.causes.iter().map(|c| json!({"reason": c.reason, "message": c.message, "field": c.field}));
+        if !self.0.causes.is_empty() {
+            let causes =
+                self.0.causes.iter().map(|c| json!({"reason": c.reason, "message": c.message, "field": c.field}));
             details.insert("causes".to_owned(), causes.collect());
         }
         Some(Value::Object(details))
@@ -228,13 +232,13 @@ impl From<crate::store::StoreError> for ApiError {
 
 impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} {})", self.message, self.code.as_u16(), self.reason)
+        write!(f, "{} ({} {})", self.0.message, self.0.code.as_u16(), self.0.reason)
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut response = (self.code, self.to_value().to_string()).into_response();
+        let mut response = (self.0.code, self.to_value().to_string()).into_response();
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response
     }

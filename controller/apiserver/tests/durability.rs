@@ -1,6 +1,6 @@
 //! A killed process loses nothing that it acknowledged. The test runs itself as a child that writes, kills it with
 //! SIGKILL in full flight, opens the store and looks for every write the child said was stored.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
 
@@ -28,9 +28,10 @@ async fn child_writer() {
         let maps = maps.clone();
         tokio::spawn(async move {
             loop {
-                let map: ConfigMap =
-                    serde_json::from_value(json!({"metadata": {"generateName": "w-"}, "data": {"k": "v".repeat(2000)}}))
-                        .unwrap();
+                let map: ConfigMap = serde_json::from_value(
+                    json!({"metadata": {"generateName": "w-"}, "data": {"k": "v".repeat(2000)}}),
+                )
+                .unwrap();
                 let made = maps.create(&PostParams::default(), &map).await.unwrap();
                 let mut out = std::io::stdout().lock();
                 writeln!(out, "stored {}", made.name_any()).unwrap();
@@ -66,7 +67,8 @@ async fn sigkill_loses_nothing_acknowledged() {
         child.wait().unwrap();
         // Acknowledged before the kill, read after it.
         let rest = lines.map_while(Result::ok);
-        acknowledged.extend(rest.filter_map(|line| Some(line.split_once("stored ")?.1.to_owned())).filter(|n| n.len() == 7));
+        acknowledged
+            .extend(rest.filter_map(|line| Some(line.split_once("stored ")?.1.to_owned())).filter(|n| n.len() == 7));
     }
     let api = bessemer_apiserver::ApiServer::open(dir.path()).await.unwrap();
     let maps: Api<ConfigMap> = Api::default_namespaced(kube::Client::new(api.router(), "default"));

@@ -1,5 +1,5 @@
 //! The API as `kube::Client` sees it, without a socket.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
 
@@ -39,8 +39,7 @@ async fn create_defaults_prunes_and_validates() {
     let dir = TempDir::new().unwrap();
     let (_api, client) = open(dir.path()).await;
     let widgets = widget_api(&client);
-    let made =
-        widgets.create(&PostParams::default(), &widget("a", json!({"size": 3, "unknown": 1}))).await.unwrap();
+    let made = widgets.create(&PostParams::default(), &widget("a", json!({"size": 3, "unknown": 1}))).await.unwrap();
     assert_eq!(made.data["spec"], json!({"size": 3, "mode": "UEFI"}));
     assert_eq!(made.metadata.generation, Some(1));
     assert!(made.uid().is_some() && made.creation_timestamp().is_some());
@@ -94,9 +93,9 @@ async fn patches_keep_spec_and_status_apart() {
     let wrong = json!({"spec": {"size": 0}});
     assert_eq!(status(widgets.patch("a", &params, &Patch::Merge(&wrong)).await.unwrap_err()).code, 422);
 
-    let ops: json_patch::Patch =
-        serde_json::from_value(json!([{"op": "test", "path": "/spec/size", "value": 4},
-            {"op": "replace", "path": "/spec/size", "value": 6}])).unwrap();
+    let ops: json_patch::Patch = serde_json::from_value(json!([{"op": "test", "path": "/spec/size", "value": 4},
+            {"op": "replace", "path": "/spec/size", "value": 6}]))
+    .unwrap();
     let patched = widgets.patch("a", &params, &Patch::Json::<()>(ops.clone())).await.unwrap();
     assert_eq!(patched.data["spec"]["size"], 6);
     assert_eq!(status(widgets.patch("a", &params, &Patch::Json::<()>(ops)).await.unwrap_err()).code, 422);
@@ -247,7 +246,8 @@ async fn events_have_one_storage_and_field_selectors() {
 async fn dependents_follow_their_owner_across_kinds_and_restarts() {
     let dir = TempDir::new().unwrap();
     let owned = |owner: &kube::api::DynamicObject, name: &str| {
-        let owner = json!({"apiVersion": "test.example/v1", "kind": "Widget", "name": owner.name_any(), "uid": owner.uid()});
+        let owner =
+            json!({"apiVersion": "test.example/v1", "kind": "Widget", "name": owner.name_any(), "uid": owner.uid()});
         serde_json::from_value::<ConfigMap>(json!({"metadata": {"name": name, "ownerReferences": [owner]}})).unwrap()
     };
     let (_api, client) = open(dir.path()).await;
@@ -271,7 +271,8 @@ async fn dependents_follow_their_owner_across_kinds_and_restarts() {
     .await;
     assert_eq!(kept.owner_references()[0].name, "other");
 
-    let orphaned = DeleteParams { propagation_policy: Some(kube::api::PropagationPolicy::Orphan), ..Default::default() };
+    let orphaned =
+        DeleteParams { propagation_policy: Some(kube::api::PropagationPolicy::Orphan), ..Default::default() };
     widgets.delete("other", &orphaned).await.unwrap();
     assert!(maps.get("shared").await.unwrap().owner_references().is_empty());
     // An owner that never was: collected at once.
@@ -316,7 +317,7 @@ async fn everything_is_there_after_a_restart() {
         api.close();
         widgets.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap()
     };
-    let api = bessemer_apiserver::ApiServer::open(dir.path()).await.unwrap();
+    let api = common::reopen(dir.path()).await;
     let client = Client::new(api.router(), "default");
     let widgets = widget_api(&client);
     let list = widgets.list(&ListParams::default()).await.unwrap();
@@ -338,8 +339,20 @@ async fn bad_requests_get_a_status_and_store_nothing() {
         ("POST", base, "application/json", "{", 400),
         ("POST", base, "application/json", "[]", 400),
         ("POST", base, "application/json", "{\"kind\":\"Widget\",\"apiVersion\":\"v9\"}", 400),
-        ("POST", base, "application/json", "{\"kind\":\"Widget\",\"apiVersion\":\"test.example/v1\",\"metadata\":3}", 400),
-        ("POST", base, "application/json", "{\"kind\":\"Widget\",\"apiVersion\":\"test.example/v1\",\"metadata\":{\"name\":\"A b\"}}", 422),
+        (
+            "POST",
+            base,
+            "application/json",
+            "{\"kind\":\"Widget\",\"apiVersion\":\"test.example/v1\",\"metadata\":3}",
+            400,
+        ),
+        (
+            "POST",
+            base,
+            "application/json",
+            "{\"kind\":\"Widget\",\"apiVersion\":\"test.example/v1\",\"metadata\":{\"name\":\"A b\"}}",
+            422,
+        ),
         ("POST", base, "application/vnd.kubernetes.protobuf", "k8s", 415),
         ("POST", "/apis/test.example/v1/widgets", "application/json", "{}", 400),
         ("PUT", base, "application/json", "{}", 405),

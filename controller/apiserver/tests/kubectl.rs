@@ -1,5 +1,5 @@
 //! The real `kubectl` over HTTPS. Set `BESSEMER_KUBECTL` to try another one than the one in PATH.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
 
@@ -40,7 +40,7 @@ impl Kubectl<'_> {
     fn ok(&self, arguments: &[&str], input: &str) -> String {
         let output = self.run(arguments, input);
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        println!("$ kubectl {}\n{out}{err}", arguments.join(" "));
+        show(arguments, &format!("{out}{err}"));
         assert!(output.status.success(), "kubectl {arguments:?}: {out}{err}");
         out.into_owned()
     }
@@ -49,9 +49,14 @@ impl Kubectl<'_> {
     fn fails(&self, arguments: &[&str], input: &str, with: &str) {
         let output = self.run(arguments, input);
         let err = String::from_utf8_lossy(&output.stderr);
-        println!("$ kubectl {}\n{err}", arguments.join(" "));
+        show(arguments, &err);
         assert!(!output.status.success() && err.contains(with), "kubectl {arguments:?}: {err}");
     }
+}
+
+fn show(arguments: &[&str], output: &str) {
+    let shown = arguments.iter().map(|a| if a.starts_with("--token") { "--token=…" } else { a });
+    println!("$ kubectl {}\n{output}", shown.collect::<Vec<_>>().join(" "));
 }
 
 fn find_kubectl() -> Option<String> {
@@ -91,7 +96,8 @@ async fn stock_kubectl_works() {
         })
         .await
         .unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&serving.kubeconfig_path).unwrap().permissions());
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&serving.kubeconfig_path).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
 
     let (home, kubeconfig) = (dir.path().to_owned(), serving.kubeconfig_path.clone());
@@ -115,11 +121,18 @@ fn script(kubectl: &Kubectl<'_>) {
     assert!(kubectl.ok(&["apply", "-f", "-"], OBJECTS).contains("widget.test.example/one unchanged"));
 
     let table = kubectl.ok(&["get", "wd", "-A"], "");
-    assert_eq!(table.lines().next().unwrap().split_whitespace().collect::<Vec<_>>(), ["NAMESPACE", "NAME", "MODE", "READY", "AGE"]);
+    assert_eq!(
+        table.lines().next().unwrap().split_whitespace().collect::<Vec<_>>(),
+        ["NAMESPACE", "NAME", "MODE", "READY", "AGE"]
+    );
     let wide = kubectl.ok(&["get", "wd", "-n", "lab", "-o", "wide"], "");
     assert!(wide.contains("SIZE") && wide.contains("one"));
     kubectl.ok(&["get", "secrets,widgets,ns,cm,leases,events", "-A"], "");
-    assert!(kubectl.ok(&["get", "widgets", "-n", "lab", "-l", "rack=r1", "-o", "name"], "").contains("widget.test.example/one"));
+    assert!(
+        kubectl
+            .ok(&["get", "widgets", "-n", "lab", "-l", "rack=r1", "-o", "name"], "")
+            .contains("widget.test.example/one")
+    );
     assert!(kubectl.ok(&["get", "wd", "one", "-n", "lab", "-o", "yaml"], "").contains("mode: UEFI"));
     let data = kubectl.ok(&["get", "secret", "bmc", "-n", "lab", "-o", "jsonpath={.data.username}"], "");
     assert_eq!(data, "YWRtaW4=");
@@ -152,10 +165,19 @@ fn script(kubectl: &Kubectl<'_>) {
     assert!(kubectl.ok(&["get", "secrets", "-A"], "").is_empty());
 
     let token = std::fs::read_to_string(kubectl.kubeconfig.with_file_name("admin.token")).unwrap();
-    let (server, authority) = (kubectl.ok(&["config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"], ""), kubectl.kubeconfig.with_file_name("pki").join("ca.crt"));
+    let (server, authority) = (
+        kubectl.ok(&["config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"], ""),
+        kubectl.kubeconfig.with_file_name("pki").join("ca.crt"),
+    );
     let bare = Kubectl { program: kubectl.program.clone(), home: kubectl.home, kubeconfig: Path::new("/dev/null") };
     let with = |token: &str| {
-        vec![format!("--server={server}"), format!("--certificate-authority={}", authority.display()), format!("--token={token}"), "get".into(), "ns".into()]
+        vec![
+            format!("--server={server}"),
+            format!("--certificate-authority={}", authority.display()),
+            format!("--token={token}"),
+            "get".into(),
+            "ns".into(),
+        ]
     };
     let (good, bad) = (with(&token), with("wrong"));
     assert!(bare.ok(&good.iter().map(String::as_str).collect::<Vec<_>>(), "").contains("kube-system"));

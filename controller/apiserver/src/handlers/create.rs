@@ -25,10 +25,8 @@ pub(super) async fn create(core: &Core, call: Call, body: &Bytes) -> Result<Resp
     let mut object = parse_json(&call.headers, body)?;
     let warnings = write::admit(&call, &mut object)?;
     let resource = Arc::clone(&call.resource);
-    let stored = core
-        .store()
-        .write(move |txn| write::finish(txn, dry_run, |txn| insert(txn, &resource, object)))
-        .await?;
+    let stored =
+        core.store().write(move |txn| write::finish(txn, dry_run, |txn| insert(txn, &resource, object))).await?;
     Ok(written(&call, StatusCode::CREATED, &stored, &warnings))
 }
 
@@ -56,9 +54,11 @@ fn check_namespace(txn: &Txn<'_>, resource: &Resource, namespace: &str, name: &s
     }
     let key = Key { resource: NAMESPACES.into(), namespace: String::new(), name: namespace.to_owned() };
     match txn.get(&key) {
-        None => {
-            Err(ApiError::not_found(Subject { group: String::new(), kind: "namespaces".into(), name: namespace.into() }))
-        }
+        None => Err(ApiError::not_found(Subject {
+            group: String::new(),
+            kind: "namespaces".into(),
+            name: namespace.into(),
+        })),
         Some(found) if object::is_deleting(&found) => {
             let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
             Err(ApiError::forbidden(resource.subject(name), &why))

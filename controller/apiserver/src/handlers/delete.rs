@@ -49,10 +49,14 @@ impl Options {
     }
 
     fn check(&self, subject: Subject, object: &Value) -> Result<(), ApiError> {
-        let pairs = [("UID", &self.uid, object::uid(object)), ("ResourceVersion", &self.version, object::resource_version(object))];
+        let pairs = [
+            ("UID", &self.uid, object::uid(object)),
+            ("ResourceVersion", &self.version, object::resource_version(object)),
+        ];
         for (what, wanted, found) in pairs {
             if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
-                let why = format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}");
+                let why =
+                    format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}");
                 return Err(ApiError::conflict(subject, &why));
             }
         }

@@ -95,7 +95,9 @@ fn check_kind(resource: &Resource, object: &Value) -> Result<(), ApiError> {
     if said("kind") != resource.kind {
         let found = said("kind");
         let wanted = &resource.kind;
-        return Err(ApiError::bad_request(format!("the kind in the data ({found}) does not match the expected kind ({wanted})")));
+        return Err(ApiError::bad_request(format!(
+            "the kind in the data ({found}) does not match the expected kind ({wanted})"
+        )));
     }
     Ok(())
 }
@@ -155,7 +157,12 @@ fn check_name(resource: &Resource, name: &str) -> Result<(), ApiError> {
 fn suffix() -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let random = uuid::Uuid::new_v4().into_bytes();
-    random.iter().take(5).filter_map(|byte| LETTERS.get(usize::from(*byte) % LETTERS.len())).map(|b| char::from(*b)).collect()
+    random
+        .iter()
+        .take(5)
+        .filter_map(|byte| LETTERS.get(usize::from(*byte) % LETTERS.len()))
+        .map(|b| char::from(*b))
+        .collect()
 }
 
 /// Which kinds count the changes of their spec.

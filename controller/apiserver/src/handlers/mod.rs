@@ -60,11 +60,8 @@ async fn route(core: &Arc<Core>, request: Request<Body>) -> Result<Response, Api
     };
     let resource = registry.find(&path.group, &path.version, &path.plural).ok_or_else(ApiError::no_such_path)?;
     // An object of a namespaced kind needs its namespace in the path; a cluster-scoped kind has none.
-    let misplaced = if resource.namespaced {
-        path.namespace.is_empty() && path.name.is_some()
-    } else {
-        !path.namespace.is_empty()
-    };
+    let misplaced =
+        if resource.namespaced { path.namespace.is_empty() && path.name.is_some() } else { !path.namespace.is_empty() };
     if misplaced {
         return Err(ApiError::no_such_path());
     }

@@ -86,9 +86,13 @@ fn check_initial(call: &Call) -> Result<(), ApiError> {
         causes.push(Cause::forbidden("allowWatchBookmarks", "sendInitialEvents requires it to be true"));
     }
     if !asked && !matching.is_empty() {
-        causes.push(Cause::forbidden("resourceVersionMatch", "is forbidden for watch unless sendInitialEvents is provided"));
+        causes.push(Cause::forbidden(
+            "resourceVersionMatch",
+            "is forbidden for watch unless sendInitialEvents is provided",
+        ));
     }
-    let subject = crate::status::Subject { group: "meta.k8s.io".into(), kind: "ListOptions".into(), name: String::new() };
+    let subject =
+        crate::status::Subject { group: "meta.k8s.io".into(), kind: "ListOptions".into(), name: String::new() };
     if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid(subject, causes)) }
 }
 

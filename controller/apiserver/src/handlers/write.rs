@@ -47,7 +47,11 @@ pub(super) fn check(resource: &Resource, object: &Value, mut causes: Vec<Cause>)
 }
 
 /// The end of a write: what it left stored, or nothing of it when the client only wanted to see.
-pub(super) fn finish<T>(txn: &mut Txn<'_>, dry_run: bool, write: impl FnOnce(&mut Txn<'_>) -> Result<T, ApiError>) -> Result<T, ApiError> {
+pub(super) fn finish<T>(
+    txn: &mut Txn<'_>,
+    dry_run: bool,
+    write: impl FnOnce(&mut Txn<'_>) -> Result<T, ApiError>,
+) -> Result<T, ApiError> {
     let start = txn.savepoint();
     let result = write(txn);
     if dry_run {
@@ -116,4 +120,3 @@ fn spec_changed(resource: &Resource, old: &Value, new: &Value) -> bool {
     let fields = old.keys().chain(new.keys()).filter(|name| counted(name));
     fields.into_iter().any(|name| old.get(name) != new.get(name))
 }
-

@@ -116,7 +116,8 @@ impl Log {
         let objects = txn.open_table(OBJECTS).map_err(|e| failed(e.into()))?;
         for record in objects.iter().map_err(|e| failed(e.into()))? {
             let (key, bytes) = record.map_err(|e| failed(e.into()))?;
-            let damaged = || StoreError::Record { path: self.path.clone(), key: key.value().escape_debug().to_string() };
+            let damaged =
+                || StoreError::Record { path: self.path.clone(), key: key.value().escape_debug().to_string() };
             let place = decode_key(key.value()).ok_or_else(damaged)?;
             let object: Value = serde_json::from_slice(bytes.value()).map_err(|_| damaged())?;
             index.restore(place, object);

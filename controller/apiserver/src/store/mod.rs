@@ -112,11 +112,6 @@ impl StoreHandle {
         self.index.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Whether the store still takes writes.
-    pub(crate) fn is_open(&self) -> bool {
-        self.jobs.strong_count() > 0
-    }
-
     /// As [`Store::write`], for a thread outside the async runtime.
     pub(crate) fn write_blocking<T, E>(
         &self,
@@ -195,7 +190,7 @@ fn run_writer(log: &Log, index: &RwLock<Index>, mut queue: mpsc::Receiver<Job>, 
             tracing::error!(%error, "writes rejected: the store could not commit them");
         }
         for ack in acks {
-            ack(outcome.as_ref().map(|()| ()));
+            ack(outcome.as_ref().copied());
         }
     }
 }

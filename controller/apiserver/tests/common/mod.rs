@@ -1,5 +1,5 @@
 //! A small custom kind and an open server, shared by the tests.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use std::path::Path;
 
@@ -44,10 +44,23 @@ pub fn widgets() -> Value {
 }
 
 pub async fn open(dir: &Path) -> (ApiServer, kube::Client) {
-    let api = ApiServer::open(dir).await.unwrap();
+    let api = reopen(dir).await;
     api.install_crds(&[widgets()]).await.unwrap();
     let client = kube::Client::new(api.router(), "default");
     (api, client)
+}
+
+/// Opens a server whose state an earlier one in this process may not have let go of yet: a dropped `kube::Client`
+/// keeps its service until its worker task has run.
+pub async fn reopen(dir: &Path) -> ApiServer {
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(10);
+    loop {
+        match ApiServer::open(dir).await {
+            Ok(api) => return api,
+            Err(error) => assert!(tokio::time::Instant::now() < deadline, "{error}"),
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
 }
 
 pub fn widget_kind() -> ApiResource {
