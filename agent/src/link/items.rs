@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bessemer_protocol::{ItemState, Outcome, Report, WorkId};
+use bessemer_protocol::{ItemState, Outcome, WorkId};
 use tokio::sync::watch;
 
 /// How far an item is.
@@ -95,11 +95,6 @@ impl Items {
         self.lock().get(&id).is_some_and(|entry| entry.stored)
     }
 
-    /// Whether this boot wrote an operating system, wholly.
-    pub(crate) fn has_deployed(&self) -> bool {
-        let deployed = |entry: &Entry| matches!(entry.outcome, Some(Outcome::Done { report: Report::Deployed(_) }));
-        self.lock().values().any(deployed)
-    }
 
     /// What a new stream starts with.
     pub(crate) fn open(&self) -> Vec<ItemState> {

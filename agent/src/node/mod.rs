@@ -1,2 +1,143 @@
-//! The node role.
-pub(crate) fn run() -> std::process::ExitCode { std::process::ExitCode::FAILURE }
+//! The node role: a service of the installed host. It takes its identity from the seed partition, becomes the host it is said to be, fetches the
+//! bootstrap data and applies it once, and from then on reports. Its progress is the host's [`NodeReport`]; nobody needs to log in to see
+//! why kubeadm failed.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bessemer_protocol::{Bootstrap, NodeIdentity, NodePhase, NodeReport};
+use tokio::sync::watch;
+use tracing::{error, info, warn};
+
+use crate::backoff::Backoff;
+use crate::link::{Controllers, LinkError, stream};
+
+mod addresses;
+mod apply;
+mod cloud_config;
+mod files;
+mod host;
+mod journal;
+mod kubeadm;
+mod mask;
+mod provider_id;
+mod run;
+mod seed;
+mod session;
+
+/// Where the journal of done steps is.
+const STATE: &str = "/var/lib/bessemer";
+
+/// How often the host's addresses are read again; a change is reported at once.
+const ADDRESS_PERIOD: Duration = Duration::from_secs(20);
+
+/// Why there is no node role.
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error("cannot start the runtime: {0}")]
+    Runtime(std::io::Error),
+    #[error(transparent)]
+    Seed(#[from] seed::SeedError),
+    #[error(transparent)]
+    Link(#[from] LinkError),
+}
+
+/// The report as it grows; whoever wants to tell something changes it.
+type Reporter = Arc<watch::Sender<NodeReport>>;
+
+/// Runs until the service is stopped. The service manager starts it again when it fails.
+pub(crate) fn run() -> ExitCode {
+    info!("agent {} on the installed host", crate::VERSION);
+    let ended = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime.block_on(Box::pin(serve())),
+        Err(error) => Err(StartError::Runtime(error)),
+    };
+    match ended {
+        Ok(never) => match never {},
+        Err(failed) => {
+            error!("{failed}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve() -> Result<std::convert::Infallible, StartError> {
+    let identity = seed::read(Path::new("/sys"), Path::new("/dev"))?;
+    host::take_name(Path::new("/"), &identity.hostname);
+    host::grow_root();
+    let credentials = Some((identity.certificate.as_str(), identity.key.as_str()));
+    let controllers = Arc::new(Controllers::new(&identity.controllers, &identity.ca, credentials)?);
+    let report = NodeReport {
+        hostname: identity.hostname.clone(),
+        addresses: addresses::read(&identity.hostname).await,
+        provider_id: None,
+        phase: NodePhase::Waiting,
+    };
+    let reporter: Reporter = Arc::new(watch::Sender::new(report));
+    tokio::spawn(Box::pin(bootstrap(identity.clone(), Arc::clone(&controllers), Arc::clone(&reporter))));
+    tokio::spawn(watch_addresses(identity.hostname, Arc::clone(&reporter)));
+    let mut session = session::NodeSession::new(crate::identity::read(Path::new("/sys")), reporter.subscribe());
+    Ok(stream::keep_open(&controllers, &mut session).await)
+}
+
+/// Fetches the bootstrap data, however long it takes to be ready, and applies it.
+async fn bootstrap(identity: NodeIdentity, controllers: Arc<Controllers>, reporter: Reporter) {
+    let mut journal = match journal::Journal::open(Path::new(STATE), &identity.claim) {
+        Ok(journal) => journal,
+        Err(error) => return fail(&reporter, "journal", error.to_string()),
+    };
+    let Some(data) = fetch(&controllers, &reporter).await else { return };
+    if data.claim != identity.claim {
+        let cause = format!("the controller sent data for {}, this host is {}", data.claim, identity.claim);
+        return fail(&reporter, "bootstrap data", cause);
+    }
+    if data.format != "cloud-config" {
+        return fail(&reporter, "bootstrap data", format!("format {:?} is not supported, only cloud-config is", data.format));
+    }
+    reporter.send_modify(|report| report.provider_id = Some(data.provider_id.clone()));
+    Box::pin(apply::apply(&data, &mut journal, &reporter)).await;
+}
+
+async fn fetch(controllers: &Controllers, reporter: &Reporter) -> Option<Bootstrap> {
+    let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(5));
+    let mut said = String::new();
+    loop {
+        match controllers.get::<Bootstrap>("/v1/bootstrap").await {
+            Ok(data) => return Some(data),
+            Err(error) if error.may_heal() => {
+                let words = error.to_string();
+                if words != said {
+                    info!("bootstrap data: {words}; asking again");
+                    said = words;
+                }
+                backoff.pause().await;
+            }
+            Err(error) => {
+                fail(reporter, "bootstrap data", error.to_string());
+                return None;
+            }
+        }
+    }
+}
+
+fn fail(reporter: &Reporter, step: &str, cause: String) {
+    warn!("{step}: {cause}");
+    let failed = NodePhase::Failed { step: step.to_owned(), cause, tail: Vec::new() };
+    reporter.send_modify(|report| report.phase = failed);
+}
+
+async fn watch_addresses(hostname: String, reporter: Reporter) {
+    loop {
+        tokio::time::sleep(ADDRESS_PERIOD).await;
+        let addresses = addresses::read(&hostname).await;
+        reporter.send_if_modified(|report| {
+            let changed = report.addresses != addresses;
+            if changed {
+                report.addresses = addresses;
+            }
+            changed
+        });
+    }
+}

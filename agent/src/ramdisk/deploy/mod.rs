@@ -227,3 +227,6 @@ async fn blocking<T: Send + 'static>(
 fn disk_error(disk: &str, action: &'static str, cause: &dyn std::fmt::Display) -> DeployError {
     DeployError::Disk { disk: disk.to_owned(), action, cause: cause.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,8 +59,8 @@ impl HeldImage {
     }
 }
 
-/// Memory for direct writes.
-#[derive(Debug)]
+/// Memory for direct writes; the default has none.
+#[derive(Debug, Default)]
 struct Buffer {
     memory: Vec<u8>,
     start: usize,
@@ -187,11 +187,22 @@ impl DiskWriter {
         if let Some(thread) = self.thread.take() {
             thread.join().map_err(|_| io::Error::other("the disk's thread ended"))??;
         }
-        let mut tail: Vec<(u64, Buffer)> = self.held.into_iter().collect();
-        if self.filling.length > 0 {
-            tail.push((self.position - self.filling.length as u64, self.filling));
+        let mut tail: Vec<(u64, Buffer)> = self.held.take().into_iter().collect();
+        let filling = std::mem::take(&mut self.filling);
+        if filling.length > 0 {
+            tail.push((self.position - filling.length as u64, filling));
         }
-        Ok(HeldImage { length: self.position, head: self.head, tail })
+        Ok(HeldImage { length: self.position, head: std::mem::take(&mut self.head), tail })
+    }
+}
+
+/// After a failure, too, nothing is written once the writer is gone: the disk is about to be scrubbed.
+impl Drop for DiskWriter {
+    fn drop(&mut self) {
+        self.full = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 

@@ -1,0 +1,101 @@
+//! Hides what must not leave the host in lines of output: kubeadm prints tokens and certificate keys, and a failed command may print a file.
+
+/// What stands in place of a secret.
+const MASK: &str = "***";
+
+/// Shortest run of base64 or hexadecimal digits that is taken for key material.
+const LONG_RUN: usize = 40;
+
+/// Masks lines one after the other; keys in PEM reach over several.
+#[derive(Debug, Default)]
+pub(super) struct Masker {
+    in_key: bool,
+}
+
+impl Masker {
+    /// `line` without secrets.
+    pub(super) fn mask(&mut self, line: &str) -> String {
+        if line.contains("-----BEGIN") && line.contains("PRIVATE KEY-----") {
+            self.in_key = true;
+        }
+        if self.in_key {
+            self.in_key = !line.contains("-----END");
+            return MASK.to_owned();
+        }
+        let mut masked = String::with_capacity(line.len());
+        let mut run = String::new();
+        for character in line.chars() {
+            if character.is_ascii_alphanumeric() || "+/=.".contains(character) {
+                run.push(character);
+            } else {
+                flush(&mut run, &mut masked);
+                masked.push(character);
+            }
+        }
+        flush(&mut run, &mut masked);
+        masked
+    }
+}
+
+fn flush(run: &mut String, to: &mut String) {
+    let secret = is_bootstrap_token(run.trim_matches('.')) || run.split(['.', '/']).any(|part| part.len() >= LONG_RUN) || is_base64(run);
+    to.push_str(if secret { MASK } else { run });
+    run.clear();
+}
+
+/// `abcdef.0123456789abcdef`
+fn is_bootstrap_token(run: &str) -> bool {
+    run.split_once('.').is_some_and(|(id, secret)| {
+        let small = |part: &str| part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        id.len() == 6 && secret.len() == 16 && small(id) && small(secret)
+    })
+}
+
+/// Paths are runs, too; base64 of any length has no dots and mixes its cases.
+fn is_base64(run: &str) -> bool {
+    let mixed = |test: fn(&char) -> bool| run.chars().filter(test).count() > 4;
+    run.len() >= LONG_RUN
+        && !run.contains('.')
+        && !run.starts_with('/')
+        && mixed(|c| c.is_ascii_uppercase())
+        && mixed(|c| c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_hidden_and_the_rest_stays_readable() {
+        let table = [
+            ("kubeadm join 10.77.0.10:6443 --token abcdef.0123456789abcdef \\", "kubeadm join 10.77.0.10:6443 --token *** \\"),
+            (
+                "  --discovery-token-ca-cert-hash sha256:8cb2de97839780a412b93877f8507ad6c94f73add17d5d7058e91741c9d5ec78",
+                "  --discovery-token-ca-cert-hash sha256:***",
+            ),
+            (
+                "[mark-control-plane] Marking the node r1-u1 as control-plane by adding the labels: [node-role.kubernetes.io/control-plane]",
+                "[mark-control-plane] Marking the node r1-u1 as control-plane by adding the labels: [node-role.kubernetes.io/control-plane]",
+            ),
+            (
+                "[certs] apiserver serving cert is signed for DNS names [kubernetes.default.svc.cluster.local r1-u1] and IPs [10.96.0.1]",
+                "[certs] apiserver serving cert is signed for DNS names [kubernetes.default.svc.cluster.local r1-u1] and IPs [10.96.0.1]",
+            ),
+            (
+                "[kubeconfig] Writing \"/etc/kubernetes/controller-manager.conf\" kubeconfig file /var/lib/kubelet/pki/kubelet-client-current.pem",
+                "[kubeconfig] Writing \"/etc/kubernetes/controller-manager.conf\" kubeconfig file /var/lib/kubelet/pki/kubelet-client-current.pem",
+            ),
+            ("key: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFb2dJQkFBS0NBUUVB/x==", "key: ***"),
+        ];
+        for (line, expected) in table {
+            assert_eq!(Masker::default().mask(line), expected);
+        }
+    }
+
+    #[test]
+    fn a_key_is_hidden_to_its_end() {
+        let mut masker = Masker::default();
+        let lines = ["-----BEGIN EC PRIVATE KEY-----", "abc", "-----END EC PRIVATE KEY-----", "after"];
+        assert_eq!(lines.map(|line| masker.mask(line)), ["***", "***", "***", "after"]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Running one command of a cloud-config: its output line by line, its end, and a deadline.
+
+use std::collections::VecDeque;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::process::Command;
+use tokio::sync::mpsc;
+
+use super::cloud_config::RunCommand;
+use super::mask::Masker;
+
+/// kubeadm takes minutes on slow machines, and nothing else should take as long.
+pub(super) const DEADLINE: Duration = Duration::from_secs(20 * 60);
+
+/// Lines kept for a failure.
+const TAIL: usize = 20;
+
+/// Longest line that is kept, in characters.
+const LONGEST_LINE: usize = 500;
+
+/// What systemd gives its services is too short for Kubernetes.
+const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A command that did not end well.
+#[derive(Debug)]
+pub(super) struct RunFailure {
+    /// How it ended.
+    pub(super) how: String,
+    /// Its last lines, masked.
+    pub(super) tail: Vec<String>,
+}
+
+/// The command in one line, for people.
+pub(super) fn words(command: &RunCommand) -> String {
+    match command {
+        RunCommand::Shell(words) => words.clone(),
+        RunCommand::Exec(words) => words.join(" "),
+    }
+}
+
+/// Runs `command` to its end. `heard` gets each line of output, masked.
+pub(super) async fn run(command: &RunCommand, mut heard: impl FnMut(&str)) -> Result<(), RunFailure> {
+    let mut tail = VecDeque::new();
+    let how = match tokio::time::timeout(DEADLINE, Box::pin(attend(command, &mut tail, &mut heard))).await {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(how)) => how,
+        Err(_) => format!("did not end within {} min", DEADLINE.as_secs() / 60),
+    };
+    Err(RunFailure { how, tail: tail.into() })
+}
+
+async fn attend(command: &RunCommand, tail: &mut VecDeque<String>, heard: &mut impl FnMut(&str)) -> Result<(), String> {
+    let mut process = match command {
+        RunCommand::Shell(words) => {
+            let mut shell = Command::new("/bin/sh");
+            shell.arg("-c").arg(words);
+            shell
+        }
+        RunCommand::Exec(words) => {
+            let (program, arguments) = words.split_first().ok_or("is empty")?;
+            let mut process = Command::new(program);
+            process.args(arguments);
+            process
+        }
+    };
+    process
+        .current_dir("/")
+        .env("PATH", SEARCH_PATH)
+        .env("HOME", "/root")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    let mut child = process.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+    let (lines, mut output) = mpsc::channel(64);
+    if let Some(stdout) = child.stdout.take() {
+        tokio::spawn(forward(stdout, lines.clone()));
+    }
+    if let Some(stderr) = child.stderr.take() {
+        tokio::spawn(forward(stderr, lines));
+    }
+    let mut masker = Masker::default();
+    let mut listen = |line: String| {
+        let masked: String = masker.mask(&line).chars().take(LONGEST_LINE).filter(|c| !c.is_control() || *c == '\t').collect();
+        heard(&masked);
+        if !masked.trim().is_empty() {
+            tail.push_back(masked);
+        }
+        if tail.len() > TAIL {
+            tail.pop_front();
+        }
+    };
+    // A command may leave something running that keeps its output open: what counts is its own end.
+    let status = loop {
+        tokio::select! {
+            biased;
+            Some(line) = output.recv() => listen(line),
+            status = child.wait() => break status.map_err(|error| error.to_string())?,
+        }
+    };
+    /// For the last lines, which may still be on their way.
+    const GRACE: Duration = Duration::from_millis(200);
+    while let Ok(Some(line)) = tokio::time::timeout(GRACE, output.recv()).await {
+        listen(line);
+    }
+    if status.success() { Ok(()) } else { Err(format!("ended with {status}")) }
+}
+
+async fn forward(stream: impl AsyncRead + Unpin, to: mpsc::Sender<String>) {
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    while matches!(reader.read_until(b'\n', &mut line).await, Ok(length) if length > 0) {
+        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        line.clear();
+        if to.send(text).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn output(command: RunCommand) -> (Vec<String>, Result<(), RunFailure>) {
+        let mut lines = Vec::new();
+        let result = run(&command, |line| lines.push(line.to_owned())).await;
+        (lines, result)
+    }
+
+    #[tokio::test]
+    async fn a_command_is_heard_and_judged_by_its_end() {
+        let (lines, result) = output(RunCommand::Shell("echo one; echo two >&2; exit 3".into())).await;
+        let mut sorted = lines.clone();
+        sorted.sort();
+        assert_eq!(sorted, ["one", "two"]);
+        let failure = result.unwrap_err();
+        assert_eq!(failure.how, "ended with exit status: 3");
+        assert_eq!(failure.tail.len(), 2);
+        let (lines, result) = output(RunCommand::Exec(vec!["echo".into(), "a  b".into()])).await;
+        assert!(result.is_ok());
+        assert_eq!(lines, ["a  b"]);
+        let (_, result) = output(RunCommand::Exec(vec!["/no/such".into()])).await;
+        assert!(result.unwrap_err().how.starts_with("cannot be started"));
+    }
+
+    #[tokio::test]
+    async fn what_a_command_leaves_running_does_not_hold_it_up() {
+        let started = std::time::Instant::now();
+        let (lines, result) = output(RunCommand::Shell("sleep 20 & echo done".into())).await;
+        assert!(result.is_ok());
+        assert_eq!(lines, ["done"]);
+        assert!(started.elapsed().as_secs() < 5);
+    }
+
+    #[tokio::test]
+    async fn the_tail_is_short_and_holds_no_secret() {
+        let (_, result) = output(RunCommand::Shell("for i in $(seq 100); do echo line $i; done; echo --token abcdef.0123456789abcdef; false".into())).await;
+        let tail = result.unwrap_err().tail;
+        assert_eq!(tail.len(), TAIL);
+        assert_eq!(tail.last().unwrap(), "--token ***");
+    }
+}

@@ -1,0 +1,126 @@
+//! A QEMU machine without acceleration that boots the ramdisk directly, with the overlay appended as the boot server does it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bessemer_images::cache::Cache;
+use bessemer_images::ramdisk::{self, RamdiskSpec};
+use bessemer_protocol::{BOOT_CONFIG_PATH, BootConfig};
+
+/// Variable that names a static agent; without it one is built, not optimised.
+pub const AGENT_VARIABLE: &str = "BESSEMER_AGENT";
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// The static agent.
+pub fn agent() -> PathBuf {
+    if let Some(path) = std::env::var_os(AGENT_VARIABLE) {
+        return path.into();
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--quiet", "--package", "bessemer-agent", "--target", TARGET, "--message-format=json"])
+        .env("RUSTFLAGS", "-Ctarget-feature=+crt-static")
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "cannot build a static agent");
+    let messages = String::from_utf8(output.stdout).unwrap();
+    let executable = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .next_back();
+    executable.expect("cargo built no program")
+}
+
+/// Why machines cannot run here.
+pub fn missing() -> Option<String> {
+    let runs = |tool: &str| Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    ["qemu-system-x86_64", "apt-get", "dpkg-deb"].iter().find(|tool| !runs(tool)).map(|tool| format!("{tool} is missing"))
+}
+
+pub struct Machine {
+    qemu: Child,
+    pub console: PathBuf,
+    pub started: Instant,
+}
+
+impl Machine {
+    /// Boots with `config` as overlay. `disk` must exist.
+    pub fn boot(folder: &Path, config: &BootConfig, disk: &Path) -> Self {
+        let spec = RamdiskSpec { agent: agent(), out_dir: folder.join("ramdisk"), cache: Cache::from_env().unwrap() };
+        let built = ramdisk::build(&spec).unwrap();
+        println!("ramdisk: kernel {} of {} bytes, initrd of {} bytes", built.kernel, built.vmlinuz_size, built.initrd_size);
+        let mut initrd = std::fs::read(&built.initrd).unwrap();
+        initrd.resize(initrd.len().next_multiple_of(4), 0);
+        initrd.extend(overlay(&serde_json::to_vec(config).unwrap()));
+        let with_overlay = folder.join("initrd");
+        std::fs::write(&with_overlay, initrd).unwrap();
+        let console = folder.join("console.log");
+        let qemu = Command::new("qemu-system-x86_64")
+            .args(["-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max", "-m", "512", "-smp", "1"])
+            .args(["-nodefaults", "-no-reboot", "-display", "none"])
+            .arg("-serial")
+            .arg(format!("file:{}", console.display()))
+            .arg("-kernel")
+            .arg(&built.vmlinuz)
+            .arg("-initrd")
+            .arg(&with_overlay)
+            .args(["-append", "console=ttyS0 panic=-1 BOOTIF=01-52-54-00-00-00-01"])
+            .arg("-drive")
+            .arg(format!("if=none,id=d0,format=raw,file={},cache=unsafe,discard=unmap", disk.display()))
+            .args(["-device", "virtio-blk-pci,drive=d0,serial=disk0"])
+            .args(["-netdev", "user,id=n0", "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:00:00:01,romfile="])
+            .args(["-uuid", "7b1c9a0e-2f64-4a39-9c35-2d1e7d7f0001", "-smbios", "type=1,manufacturer=Bessemer,serial=SN0001"])
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { qemu, console, started: Instant::now() }
+    }
+
+    pub fn console(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.console).unwrap_or_default()).into_owned()
+    }
+
+    /// Waits until it is off.
+    pub fn wait_off(&mut self, seconds: u64) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(seconds);
+        while Instant::now() < deadline {
+            if self.qemu.try_wait().unwrap().is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        false
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = self.qemu.kill();
+        let _ = self.qemu.wait();
+        if std::thread::panicking() {
+            println!("console:\n{}", self.console());
+        }
+    }
+}
+
+/// One file in an uncompressed archive, written independently of the builder's own writer.
+fn overlay(content: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut add = |name: &str, mode: usize, content: &[u8]| {
+        let fields = [1, mode, 0, 0, 1, 0, content.len(), 0, 0, 0, 0, name.len() + 1, 0];
+        bytes.extend(b"070701");
+        fields.iter().for_each(|field| bytes.extend(format!("{field:08X}").bytes()));
+        bytes.extend(name.bytes());
+        bytes.push(0);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes.extend(content);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+    };
+    add(BOOT_CONFIG_PATH.trim_start_matches('/'), 0o100_600, content);
+    add("TRAILER!!!", 0, &[]);
+    bytes
+}
