@@ -53,7 +53,9 @@ pub struct Config {
     pub http_port: u16,
     /// Limits of the TFTP server.
     pub tftp: TftpLimits,
-    /// iPXE for x64 UEFI.
+    /// iPXE for x64 UEFI, served as `ipxe.efi`. Best the build that drives the card through the firmware's own driver
+    /// (`snponly.efi`): it supports whatever the firmware booted from, starts some seconds sooner, and gives the card
+    /// back when it exits. Debian's `ipxe.efi` hangs OVMF there.
     pub ipxe_efi: Bytes,
     /// iPXE for BIOS; without it BIOS firmware is left unanswered.
     pub undionly: Option<Bytes>,

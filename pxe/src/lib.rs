@@ -9,11 +9,14 @@
 //!
 //! 1. Firmware broadcasts a DISCOVER. [`HostDirectory::lease`] decides whether the machine is ours (`None`: silence) and
 //!    [`HostDirectory::boot_target`] what it is for. Plain PXE firmware is sent to iPXE over TFTP, UEFI HTTP boot to
-//!    iPXE over HTTP.
+//!    iPXE over HTTP. If asked to, IPv6 router solicitations are answered too, since iPXE waits for that.
 //! 2. iPXE asks again, says that it is iPXE, and is sent to a script: `/b/<boot id>/boot.ipxe` for the ramdisk,
 //!    `/local.ipxe` to continue with the disk, `/hold.ipxe` for a machine that should be off.
 //! 3. The script loads `/b/<boot id>/kernel` and `/b/<boot id>/initrd`; the latter is the ramdisk with the
 //!    [`Overlay`] of [`HostDirectory::overlay`] appended as a second cpio archive.
+//!
+//! A machine with a system of its own ([`BootTarget::LocalDisk`]) is let go at once: plain firmware is named a file that
+//! does not exist, which takes it to its next boot entry within seconds, where no answer would stall it for a minute.
 //!
 //! A machine that should be off ([`BootTarget::PowerOff`]) is held in iPXE, asking again every half minute. Silence or a
 //! script that exits would let firmware fall through to the disk, where the previous tenant's system is; cutting the

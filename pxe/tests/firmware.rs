@@ -1,4 +1,8 @@
-//! Real firmware boots from this crate: OVMF in QEMU, behind a tap in a network namespace of its own.
+//! Real firmware boots from this crate: OVMF in QEMU, behind a tap in a network namespace of its own. Real clients of
+//! installed systems are served too.
+//!
+//! The two ways that a host takes from bare to installed run by default; the others are minutes of emulation and run
+//! with `--ignored`.
 //!
 //! Needs root, QEMU, OVMF, iPXE and Debian's archive (a kernel and busybox are taken from it once, into
 //! `$BESSEMER_TEST_CACHE`, by default `~/.cache/bessemer/test`); without them it says `SKIP` and why. Each scenario runs
@@ -14,6 +18,7 @@ mod machine;
 mod network;
 
 use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -119,6 +124,7 @@ fn uefi_pxe_reaches_the_ramdisk_with_its_overlay() {
 }
 
 #[test]
+#[ignore = "half a minute of emulation"]
 fn uefi_http_boot_reaches_the_ramdisk() {
     network::inside("uefi_http_boot_reaches_the_ramdisk", async |artefacts| {
         let _server = serve(artefacts, OneHost::new(ramdisk())).await;
@@ -127,11 +133,10 @@ fn uefi_http_boot_reaches_the_ramdisk() {
 }
 
 #[test]
+#[ignore = "half a minute of emulation"]
 fn a_boot_that_is_not_there_yet_is_asked_for_again() {
     network::inside("a_boot_that_is_not_there_yet_is_asked_for_again", async |artefacts| {
         let host = OneHost::new(ramdisk());
-        // The script and then the kernel fail: the first is iPXE's own business, the second the script's.
-        host.refusals.store(0, Ordering::SeqCst);
         let _server = serve(artefacts, host.clone()).await;
         let mut machine = Machine::power_on(artefacts, Firmware::Pxe, None);
         machine.expect("bessemer: boot");
@@ -141,6 +146,7 @@ fn a_boot_that_is_not_there_yet_is_asked_for_again() {
 }
 
 #[test]
+#[ignore = "half a minute of emulation"]
 fn a_host_held_in_ipxe_boots_when_its_target_changes() {
     network::inside("a_host_held_in_ipxe_boots_when_its_target_changes", async |artefacts| {
         let host = OneHost::new(BootTarget::PowerOff);
@@ -161,9 +167,57 @@ fn uefi_pxe_goes_on_to_the_local_disk() {
 }
 
 #[test]
+#[ignore = "half a minute of emulation"]
+fn ipxe_in_the_network_card_goes_on_to_the_local_disk() {
+    network::inside("ipxe_in_the_network_card_goes_on_to_the_local_disk", async |artefacts| {
+        let _server = serve(artefacts, OneHost::new(BootTarget::LocalDisk)).await;
+        Machine::power_on(artefacts, Firmware::IpxeRom, Some(&artefacts.disk)).expect("INIT from=disk");
+    });
+}
+
+#[test]
+#[ignore = "half a minute of emulation"]
 fn uefi_http_boot_goes_on_to_the_local_disk() {
     network::inside("uefi_http_boot_goes_on_to_the_local_disk", async |artefacts| {
         let _server = serve(artefacts, OneHost::new(BootTarget::LocalDisk)).await;
         Machine::power_on(artefacts, Firmware::Http, Some(&artefacts.disk)).expect("INIT from=disk");
+    });
+}
+
+#[test]
+fn an_installed_system_gets_its_lease_and_a_stranger_gets_none() {
+    network::inside("an_installed_system_gets_its_lease_and_a_stranger_gets_none", async |artefacts| {
+        let host = OneHost::new(BootTarget::LocalDisk);
+        let _server = serve(artefacts, host.clone()).await;
+        network::add_wire("client0", "wire0");
+        let script =
+            r#"[ "$1" = bound ] && echo "$ip/$mask lease=$lease server=$serverid file=${boot_file:-none}"; true"#;
+        let hook = tempfile::Builder::new().permissions(std::fs::Permissions::from_mode(0o755)).tempfile().unwrap();
+        std::fs::write(hook.path(), format!("#!/bin/sh\n{script}\n")).unwrap();
+        let hook = hook.into_temp_path();
+        let ask = |mac: &str| {
+            network::ip(&["link", "set", "client0", "address", mac]).unwrap();
+            let mut client = std::process::Command::new(&artefacts.busybox);
+            client.args(["udhcpc", "-i", "client0", "-f", "-q", "-n", "-t", "3", "-T", "1", "-s"]).arg(&hook);
+            let output = client.output().unwrap();
+            (output.status.success(), String::from_utf8(output.stdout).unwrap())
+        };
+        let expected = "10.77.0.160/24 lease=600 server=10.77.0.1 file=none\n";
+        assert_eq!(ask(&MAC.to_string()), (true, expected.to_owned()));
+        assert_eq!(ask("52:54:00:00:00:02"), (false, String::new()));
+    });
+}
+
+#[test]
+fn curl_fetches_by_tftp() {
+    network::inside("curl_fetches_by_tftp", async |artefacts| {
+        let _server = serve(artefacts, OneHost::new(BootTarget::LocalDisk)).await;
+        for options in [&["--tftp-no-options"][..], &["--tftp-blksize", "1024"], &["--tftp-blksize", "8192"]] {
+            let output =
+                std::process::Command::new("curl").arg("-sS").args(options).arg("tftp://10.77.0.1/ipxe.efi").output();
+            assert!(output.unwrap().stdout == artefacts.ipxe_efi, "{options:?}");
+        }
+        let none = std::process::Command::new("curl").args(["-sS", "tftp://10.77.0.1/etc/passwd"]).output().unwrap();
+        assert!(String::from_utf8_lossy(&none.stderr).contains("TFTP: File Not Found"), "{none:?}");
     });
 }

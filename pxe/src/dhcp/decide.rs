@@ -128,10 +128,12 @@ fn boot_file(
         (Program::Ipxe, _, BootTarget::Ramdisk { boot_id }) => Ok(Some(urls.ramdisk_script(boot_id))),
         (Program::Ipxe, _, BootTarget::LocalDisk) => Ok(Some(urls.local_script())),
         (Program::Ipxe, ..) => Ok(Some(urls.hold_script())),
-        // OVMF goes to the next boot entry 4 s after a 404, and stalls for a minute without an offer.
+        // Firmware goes on to its next boot entry seconds after "no such file", and stalls for a minute without an
+        // offer. Not by way of iPXE: Debian's `ipxe.efi` hangs OVMF when it exits.
         (Program::HttpFirmware, Some(ClientArch::UEFI_X64_HTTP), BootTarget::LocalDisk) => Ok(Some(urls.absent())),
         (Program::HttpFirmware, Some(ClientArch::UEFI_X64_HTTP), _) => Ok(Some(urls.ipxe_efi())),
         (Program::HttpFirmware, ..) => Err("no HTTP boot program for this architecture"),
+        (Program::PxeFirmware, _, BootTarget::LocalDisk) => Ok(Some(names::ABSENT.to_owned())),
         (Program::PxeFirmware, Some(ClientArch::UEFI_X64 | ClientArch::UEFI_X64_EBC), _) => {
             Ok(Some(names::IPXE_EFI.to_owned()))
         }

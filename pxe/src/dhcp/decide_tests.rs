@@ -59,6 +59,9 @@ const PXE: (u8, &[u8]) = (60, b"PXEClient:Arch:00007:UNDI:003001");
 const HTTP: (u8, &[u8]) = (60, b"HTTPClient:Arch:00016:UNDI:003001");
 const IPXE: (u8, &[u8]) = (175, &[1, 1, 1]);
 
+/// The client's options, the host's target, and the boot file or the reason for silence.
+type Case<'a> = (&'a [(u8, &'a [u8])], BootTarget, Result<Option<&'a str>, &'a str>);
+
 #[test]
 fn who_is_sent_where() {
     let local = "http://10.77.0.1:8080/local.ipxe";
@@ -66,13 +69,12 @@ fn who_is_sent_where() {
     let by_http = "http://10.77.0.1:8080/ipxe.efi";
     let absent = "http://10.77.0.1:8080/boot-from-disk.efi";
     let arch = |value: &'static [u8]| (93, value);
-    type Client<'a> = &'a [(u8, &'a [u8])];
-    let cases: &[(Client<'_>, BootTarget, Result<Option<&str>, &str>)] = &[
+    let cases: &[Case<'_>] = &[
         // UEFI PXE
         (&[PXE, arch(&[0, 7])], RAMDISK, Ok(Some("ipxe.efi"))),
         (&[PXE, arch(&[0, 9])], RAMDISK, Ok(Some("ipxe.efi"))),
         (&[PXE], RAMDISK, Ok(Some("ipxe.efi"))),
-        (&[PXE, arch(&[0, 7])], BootTarget::LocalDisk, Ok(Some("ipxe.efi"))),
+        (&[PXE, arch(&[0, 7])], BootTarget::LocalDisk, Ok(Some("boot-from-disk"))),
         (&[PXE, arch(&[0, 7])], BootTarget::PowerOff, Ok(Some("ipxe.efi"))),
         (&[PXE, arch(&[0, 7])], BootTarget::Nothing, Err("nothing to boot")),
         (&[PXE, arch(&[0, 11])], RAMDISK, Err("no boot program for this architecture")),

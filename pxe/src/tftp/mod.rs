@@ -12,5 +12,7 @@ pub use packet::{DecodeError, Packet};
 /// The files served, as DHCP names them.
 pub(crate) mod names {
     pub(crate) const IPXE_EFI: &str = "ipxe.efi";
+    /// Never served: firmware is sent here when it shall go on to its disk.
+    pub(crate) const ABSENT: &str = "boot-from-disk";
     pub(crate) const UNDIONLY: &str = "undionly.kpxe";
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 pub(crate) const OVMF_CODE: &str = "/usr/share/OVMF/OVMF_CODE_4M.fd";
 pub(crate) const OVMF_VARS: &str = "/usr/share/OVMF/OVMF_VARS_4M.fd";
-const IPXE_EFI: &str = "/usr/lib/ipxe/ipxe.efi";
+const IPXE_EFI: &str = "/usr/lib/ipxe/snponly.efi";
 const SYSTEMD_BOOT: &str = "/usr/lib/systemd/boot/efi/systemd-bootx64.efi";
 
 pub(crate) struct Artefacts {
@@ -15,6 +15,8 @@ pub(crate) struct Artefacts {
     pub(crate) kernel: Bytes,
     /// Compressed, its length no multiple of four.
     pub(crate) ramdisk: Bytes,
+    /// A static busybox, for its DHCP client.
+    pub(crate) busybox: PathBuf,
     /// An EFI system partition whose system says `INIT from=disk`.
     pub(crate) disk: PathBuf,
 }
@@ -23,7 +25,7 @@ pub(crate) struct Artefacts {
 const BUILD: &str = r#"
 set -eu
 mkdir -p "$1" && cd "$1"
-[ -f complete ] && exit 0
+[ -f complete ] && [ -f busybox ] && exit 0
 umask 022
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT && cd "$work"
 apt-get -q download "$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image/ {print $2; exit}')" busybox-static
@@ -50,7 +52,7 @@ mcopy -i disk "$2" ::EFI/BOOT/BOOTX64.EFI
 mcopy -i disk vmlinuz ramdisk ::
 printf 'timeout 0\n' | mcopy -i disk - ::loader/loader.conf
 printf 'linux /vmlinuz\ninitrd /ramdisk\noptions console=ttyS0 from=disk\n' | mcopy -i disk - ::loader/entries/disk.conf
-mv vmlinuz ramdisk disk "$1/"
+mv vmlinuz ramdisk disk busybox "$1/"
 touch "$1/complete"
 "#;
 
@@ -79,6 +81,7 @@ impl Artefacts {
             ipxe_efi: read(Path::new(IPXE_EFI))?,
             kernel: read(&cache.join("vmlinuz"))?,
             ramdisk: read(&cache.join("ramdisk"))?,
+            busybox: cache.join("busybox"),
             disk: cache.join("disk"),
         })
     }

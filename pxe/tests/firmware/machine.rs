@@ -10,7 +10,7 @@ use crate::MAC;
 use crate::artefacts::{Artefacts, OVMF_CODE, OVMF_VARS};
 use crate::network::TAP;
 
-/// From power on to the last line waited for; emulated firmware on a busy machine is slow.
+/// For each line waited for; emulated firmware on a busy machine is slow.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 #[derive(Clone, Copy)]
@@ -19,6 +19,8 @@ pub(crate) enum Firmware {
     Pxe,
     /// OVMF's HTTP boot, without waiting for PXE first.
     Http,
+    /// iPXE as the network card's option ROM, as QEMU brings it.
+    IpxeRom,
 }
 
 pub(crate) struct Machine {
@@ -32,6 +34,7 @@ impl Machine {
     pub(crate) fn power_on(_: &Artefacts, firmware: Firmware, disk: Option<&Path>) -> Self {
         let variables = tempfile::NamedTempFile::new().unwrap();
         std::fs::copy(OVMF_VARS, variables.path()).unwrap();
+        let rom = if matches!(firmware, Firmware::IpxeRom) { "" } else { ",romfile=" };
         let mut command = Command::new("qemu-system-x86_64");
         command
             .args(["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-m", "512", "-nodefaults", "-no-reboot"])
@@ -39,11 +42,15 @@ impl Machine {
             .args(["-drive", &format!("if=pflash,unit=0,format=raw,readonly=on,file={OVMF_CODE}")])
             .args(["-drive", &format!("if=pflash,unit=1,format=raw,file={}", variables.path().display())])
             .args(["-netdev", &format!("tap,id=n0,ifname={TAP},script=no,downscript=no")])
-            .args(["-device", &format!("virtio-net-pci,netdev=n0,mac={MAC},bootindex=1,romfile=")]);
-        if matches!(firmware, Firmware::Http) {
-            for setting in ["IPv4PXESupport", "IPv6PXESupport", "IPv6Support"] {
-                command.args(["-fw_cfg", &format!("name=opt/org.tianocore/{setting},string=n")]);
-            }
+            .args(["-device", &format!("virtio-net-pci,netdev=n0,mac={MAC},bootindex=1{rom}")]);
+        // Else OVMF tries IPv6 for a minute before it goes on, and PXE before HTTP.
+        let off: &[&str] = match firmware {
+            Firmware::Pxe => &["IPv6PXESupport", "IPv6Support"],
+            Firmware::Http => &["IPv4PXESupport", "IPv6PXESupport", "IPv6Support"],
+            Firmware::IpxeRom => &[],
+        };
+        for setting in off {
+            command.args(["-fw_cfg", &format!("name=opt/org.tianocore/{setting},string=n")]);
         }
         if let Some(disk) = disk {
             command
@@ -69,8 +76,9 @@ impl Machine {
 
     /// Waits until the machine says something.
     pub(crate) fn expect(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
         loop {
-            let left = PATIENCE.saturating_sub(self.powered_on.elapsed());
+            let left = deadline.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
                 Ok((at, line)) if line.contains(text) => {
                     println!("WALL {:.1} s from power on to `{text}`", (at - self.powered_on).as_secs_f32());

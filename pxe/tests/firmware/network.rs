@@ -37,11 +37,18 @@ pub(crate) fn inside(name: &str, scenario: impl AsyncFnOnce(&Artefacts)) {
     let status = Command::new("ip")
         .args(["netns", "exec", &namespace.0])
         .arg(std::env::current_exe().unwrap())
-        .args([name, "--exact", "--nocapture"])
+        .args([name, "--exact", "--nocapture", "--include-ignored"])
         .env(INSIDE, "1")
         .status()
         .unwrap();
     assert!(status.success(), "{name} failed inside the namespace");
+}
+
+/// Inside the namespace: a pair of interfaces, the second plugged into the bridge.
+pub(crate) fn add_wire(end: &str, plug: &str) {
+    ip(&["link", "add", end, "type", "veth", "peer", "name", plug]).unwrap();
+    ip(&["link", "set", plug, "master", BRIDGE, "up"]).unwrap();
+    ip(&["link", "set", end, "up"]).unwrap();
 }
 
 struct Namespace(String);
@@ -68,7 +75,7 @@ impl Drop for Namespace {
     }
 }
 
-fn ip(args: &[&str]) -> Result<(), String> {
+pub(crate) fn ip(args: &[&str]) -> Result<(), String> {
     let output = Command::new("ip").args(args).stdin(Stdio::null()).output().map_err(|error| format!("ip: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     output
