@@ -95,7 +95,6 @@ impl Items {
         self.lock().get(&id).is_some_and(|entry| entry.stored)
     }
 
-
     /// What a new stream starts with.
     pub(crate) fn open(&self) -> Vec<ItemState> {
         let entries = self.lock();

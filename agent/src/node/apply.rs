@@ -195,6 +195,8 @@ mod tests {
     async fn an_interrupted_command_is_not_run_again() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(&folder.path().join("journal"), "metal/m0").unwrap();
+        journal.begin(FILES).unwrap();
+        journal.finish(FILES).unwrap();
         journal.begin("runcmd/0").unwrap();
         let phase = applied(folder.path(), "#cloud-config\nruncmd:\n- touch DIR/ran\n").await;
         assert!(matches!(phase, NodePhase::Failed { step, .. } if step == "runcmd/0"));

@@ -59,12 +59,33 @@ pub(super) struct WriteFile {
 
 /// One command.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[serde(from = "WrittenCommand")]
 pub(super) enum RunCommand {
     /// For the shell.
     Shell(String),
     /// Program and arguments.
     Exec(Vec<String>),
+}
+
+/// As it stands in YAML, where an argument may look like a number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenCommand {
+    Shell(String),
+    Exec(Vec<serde_json::Value>),
+}
+
+impl From<WrittenCommand> for RunCommand {
+    fn from(written: WrittenCommand) -> Self {
+        let word = |value: serde_json::Value| match value {
+            serde_json::Value::String(word) => word,
+            other => other.to_string(),
+        };
+        match written {
+            WrittenCommand::Shell(words) => Self::Shell(words),
+            WrittenCommand::Exec(words) => Self::Exec(words.into_iter().map(word).collect()),
+        }
+    }
 }
 
 /// Reads the bootstrap data.

@@ -13,8 +13,15 @@ pub const AGENT_VARIABLE: &str = "BESSEMER_AGENT";
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// The static agent.
-pub fn agent() -> PathBuf {
+/// The static agent, without debug information.
+pub fn agent(folder: &Path) -> PathBuf {
+    let stripped = folder.join("agent");
+    let status = Command::new("strip").arg("-o").arg(&stripped).arg(unstripped()).status().unwrap();
+    assert!(status.success());
+    stripped
+}
+
+fn unstripped() -> PathBuf {
     if let Some(path) = std::env::var_os(AGENT_VARIABLE) {
         return path.into();
     }
@@ -38,7 +45,7 @@ pub fn agent() -> PathBuf {
 /// Why machines cannot run here.
 pub fn missing() -> Option<String> {
     let runs = |tool: &str| Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
-    ["qemu-system-x86_64", "apt-get", "dpkg-deb"].iter().find(|tool| !runs(tool)).map(|tool| format!("{tool} is missing"))
+    ["qemu-system-x86_64", "apt-get", "dpkg-deb", "strip"].iter().find(|tool| !runs(tool)).map(|tool| format!("{tool} is missing"))
 }
 
 pub struct Machine {
@@ -50,9 +57,10 @@ pub struct Machine {
 impl Machine {
     /// Boots with `config` as overlay. `disk` must exist.
     pub fn boot(folder: &Path, config: &BootConfig, disk: &Path) -> Self {
-        let spec = RamdiskSpec { agent: agent(), out_dir: folder.join("ramdisk"), cache: Cache::from_env().unwrap() };
+        let spec = RamdiskSpec { agent: agent(folder), out_dir: folder.join("ramdisk"), cache: Cache::from_env().unwrap() };
         let built = ramdisk::build(&spec).unwrap();
-        println!("ramdisk: kernel {} of {} bytes, initrd of {} bytes", built.kernel, built.vmlinuz_size, built.initrd_size);
+        let agent_size = std::fs::metadata(&spec.agent).unwrap().len();
+        println!("ramdisk: agent of {agent_size} bytes, kernel {} of {} bytes, initrd of {} bytes", built.kernel, built.vmlinuz_size, built.initrd_size);
         let mut initrd = std::fs::read(&built.initrd).unwrap();
         initrd.resize(initrd.len().next_multiple_of(4), 0);
         initrd.extend(overlay(&serde_json::to_vec(config).unwrap()));

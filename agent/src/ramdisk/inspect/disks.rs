@@ -21,8 +21,11 @@ pub(in crate::ramdisk) struct FoundDisk {
 /// Every disk that could hold an operating system, by name. Removable media, loop devices, memory disks and whatever is made of other
 /// disks are not among them.
 pub(in crate::ramdisk) fn list(sys: &Path) -> Vec<FoundDisk> {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    files::entries(sys.join("block")).iter().filter_map(|folder| describe(folder, &mounts)).collect()
+    list_with(sys, &fs::read_to_string("/proc/self/mounts").unwrap_or_default())
+}
+
+fn list_with(sys: &Path, mounts: &str) -> Vec<FoundDisk> {
+    files::entries(sys.join("block")).iter().filter_map(|folder| describe(folder, mounts)).collect()
 }
 
 fn describe(folder: &Path, mounts: &str) -> Option<FoundDisk> {
@@ -105,13 +108,14 @@ mod tests {
             ("wwid", "naa.5000c500"),
             ("sda1/holders/md0", ""),
         ]);
-        let found = list(sys.path());
+        let found = list_with(sys.path(), "/dev/sr0 / iso9660 ro 0 0\n/dev/vdab1 /x ext4 rw 0 0\n");
         let names: Vec<&str> = found.iter().map(|disk| disk.inventory.name.as_str()).collect();
         assert_eq!(names, ["/dev/sda", "/dev/vda"]);
         assert_eq!(found[0].inventory.wwn, "0x5000c500");
         assert!(found[0].in_use && found[0].read_only && found[0].inventory.rotational);
         assert_eq!(found[0].inventory.kind, "HDD");
         assert!(!found[1].in_use && !found[1].read_only);
+        assert!(list_with(sys.path(), "/dev/vda2 / ext4 rw 0 0\n")[1].in_use);
         assert_eq!(found[1].inventory.size_bytes, 1 << 20);
         assert_eq!(found[1].inventory.serial_number, "disk0");
     }
