@@ -77,6 +77,10 @@ impl Core {
         self.closing.send_replace(true);
     }
 
+    pub(crate) fn is_closing(&self) -> bool {
+        *self.closing.borrow()
+    }
+
     /// Returns once the server is closing.
     pub(crate) async fn closing(&self) {
         let mut closing = self.closing.subscribe();

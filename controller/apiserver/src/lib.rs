@@ -121,7 +121,7 @@ impl ApiServer {
         Ok(())
     }
 
-    /// Ends all watches, so that clients let go of the server.
+    /// Ends all watches and refuses new ones, so that clients let go of the server.
     pub fn close(&self) {
         self.core.close();
     }

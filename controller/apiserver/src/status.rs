@@ -191,6 +191,11 @@ impl ApiError {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message)
     }
 
+    /// The server is closing: ask again later, or elsewhere.
+    pub(crate) fn unavailable() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the server is shutting down")
+    }
+
     pub(crate) fn internal(why: impl fmt::Display) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", format!("Internal error occurred: {why}"))
     }

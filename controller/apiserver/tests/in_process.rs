@@ -315,6 +315,8 @@ async fn everything_is_there_after_a_restart() {
         widgets.create(&PostParams::default(), &widget("b", json!({"size": 1}))).await.unwrap();
         widgets.delete("b", &DeleteParams::default()).await.unwrap();
         api.close();
+        let refused = widgets.watch(&WatchParams::default(), "0").await.err().unwrap();
+        assert_eq!(status(refused).code, 503);
         widgets.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap()
     };
     let api = common::reopen(dir.path()).await;

@@ -31,6 +31,10 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) fn watch(core: &Arc<Core>, call: Call) -> Result<Response, ApiError> {
+    // A watch that ended at once would be asked for again at once.
+    if core.is_closing() {
+        return Err(ApiError::unavailable());
+    }
     let query = &call.query;
     let selector = Selector::parse(&call.resource, query.get("labelSelector"), query.get("fieldSelector"))?;
     let from = parse_version(query.get("resourceVersion"))?.unwrap_or_default();
