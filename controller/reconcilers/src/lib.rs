@@ -4,12 +4,17 @@
 //! endpoint and the boot server about hosts ([`Hosts`]). They must not know how a packet, a stream or a certificate
 //! looks. [`Site::start`] fills the caches, [`Site::hosts`] answers questions, [`Site::run`] runs every controller.
 
+mod bootstrap;
+mod cluster;
+mod controlplane;
 mod hosts;
 mod infrastructure;
 mod kubernetes;
 mod metal3;
 pub mod outside;
 mod site;
+mod workload;
 
 pub use hosts::Hosts;
 pub use site::{Outside, Site, StartError};
+pub use workload::KubeWorkloadClusters;

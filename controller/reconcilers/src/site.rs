@@ -16,7 +16,13 @@ use kube::runtime::watcher;
 use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 
+use crate::bootstrap::kubeadmconfig::{self, KubeadmConfigReconciler};
+use crate::cluster::cluster::{self, ClusterReconciler};
+use crate::cluster::machine::{self, MachineReconciler};
+use crate::controlplane::kubeadmcontrolplane::{self, ControlPlaneReconciler};
 use crate::hosts::Hosts;
+use crate::infrastructure::metal3cluster::{self, Metal3ClusterReconciler};
+use crate::infrastructure::metal3machine::{self, Metal3MachineReconciler};
 use crate::kubernetes::{Feed, drive};
 use crate::metal3::baremetalhost::{self, HostReconciler};
 use crate::outside::{AgentHub, WorkloadClusters};
@@ -125,7 +131,7 @@ impl Site {
 
     /// Runs every controller until `shutdown`, and until the reconciles under way have ended.
     pub async fn run(self, outside: Outside) {
-        let Outside { bmc, agents, workload: _ } = outside;
+        let Outside { bmc, agents, workload } = outside;
         let (client, stop) = (&self.client, &self.shutdown);
         let hosts = drive(
             "baremetalhost",
@@ -133,7 +139,47 @@ impl Site {
             HostReconciler::new(client.clone(), bmc, Arc::clone(&agents)),
             stop.clone(),
         );
+        let metal3_clusters = drive(
+            "metal3cluster",
+            metal3cluster::controller(&self),
+            Metal3ClusterReconciler::new(client.clone()),
+            stop.clone(),
+        );
+        let metal3_machines = drive(
+            "metal3machine",
+            metal3machine::controller(&self, &agents),
+            Metal3MachineReconciler::new(client.clone(), self.hosts.store(), Arc::clone(&agents)),
+            stop.clone(),
+        );
+        let clusters =
+            drive("cluster", cluster::controller(&self), ClusterReconciler::new(client.clone()), stop.clone());
+        let machines = drive(
+            "machine",
+            machine::controller(&self),
+            MachineReconciler::new(client.clone(), Arc::clone(&workload)),
+            stop.clone(),
+        );
+        let configs = drive(
+            "kubeadmconfig",
+            kubeadmconfig::controller(&self),
+            KubeadmConfigReconciler::new(client.clone()),
+            stop.clone(),
+        );
+        let control_planes = drive(
+            "kubeadmcontrolplane",
+            kubeadmcontrolplane::controller(&self),
+            ControlPlaneReconciler::new(client.clone(), workload),
+            stop.clone(),
+        );
         // Boxed: each is a large state machine, and together they would be one future of hundreds of kilobytes.
-        futures::join!(Box::pin(hosts),);
+        futures::join!(
+            Box::pin(hosts),
+            Box::pin(metal3_clusters),
+            Box::pin(metal3_machines),
+            Box::pin(clusters),
+            Box::pin(machines),
+            Box::pin(configs),
+            Box::pin(control_planes)
+        );
     }
 }

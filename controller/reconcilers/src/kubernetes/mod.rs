@@ -14,7 +14,7 @@ pub(crate) use drive::{Reconciler, drive};
 pub(crate) use error::{Asking, ReconcileError};
 pub(crate) use feed::Feed;
 pub(crate) use key::Key;
-pub(crate) use owners::{Ownable, controller_of, is_deleting, own, owner_named};
+pub(crate) use owners::{controller_of, is_deleting, own, owner_named};
 pub(crate) use patch::{create_or_get, delete, write};
 
 use k8s_openapi::jiff::Timestamp;

@@ -18,8 +18,8 @@ pub(crate) fn controller_of<'a>(object: &'a impl ResourceExt, kind: &str) -> Opt
 }
 
 /// The name of an owner of `kind`, controlling or not.
-pub(crate) fn owner_named<'a>(object: &'a impl ResourceExt, kind: &str) -> Option<&'a str> {
-    object.owner_references().iter().find(|owner| owner.kind == kind).map(|owner| owner.name.as_str())
+pub(crate) fn owner_named(object: &impl ResourceExt, kind: &str) -> Option<String> {
+    object.owner_references().iter().find(|owner| owner.kind == kind).map(|owner| owner.name.clone())
 }
 
 /// Makes `owner` own the object; replaces an older reference to the same object, and takes control over from another

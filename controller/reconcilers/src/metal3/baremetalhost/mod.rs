@@ -25,7 +25,6 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt};
 
-pub(crate) use decide::node_phase;
 pub(crate) use observed::{claim, host_id};
 use power_memo::PowerMemo;
 

@@ -1,0 +1,3 @@
+//! Group `bootstrap.cluster.x-k8s.io`: bootstrap data for machines.
+
+pub(crate) mod kubeadmconfig;

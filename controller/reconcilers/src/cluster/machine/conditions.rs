@@ -1,0 +1,114 @@
+//! The conditions of a Machine.
+
+use bessemer_api::cluster::Machine;
+use bessemer_api::conditions::{self, Status, Wanted, wanted};
+use bessemer_api::{Condition, ContractReference};
+use jiff::Timestamp;
+
+use super::observe::{NodeLook, Observed};
+use crate::kubernetes::time;
+
+/// Sets every condition but those that a control plane sets.
+pub(super) fn show(seen: &Observed, machine: &mut Machine, now: Timestamp) {
+    let spec = machine.spec.clone();
+    let generation = machine.metadata.generation;
+    let status = machine.status.get_or_insert_default();
+    let reached = status.initialization.clone().unwrap_or_default();
+    let bootstrap = match &spec.bootstrap.config_ref {
+        None if reached.bootstrap_data_secret_created == Some(true) => {
+            wanted("BootstrapConfigReady", true, "DataSecretProvided", "")
+        }
+        None => wanted("BootstrapConfigReady", false, "NotReady", "spec.bootstrap names no bootstrap data"),
+        Some(reference) => mirrored(
+            "BootstrapConfigReady",
+            reference,
+            seen.config.as_ref().and_then(|object| object.status.as_ref()).map(|status| status.conditions.as_slice()),
+            seen.config.is_some(),
+        ),
+    };
+    let infrastructure = mirrored(
+        "InfrastructureReady",
+        &spec.infrastructure_ref,
+        seen.infrastructure
+            .as_ref()
+            .and_then(|object| object.status.as_ref())
+            .map(|status| status.conditions.as_slice()),
+        seen.infrastructure.is_some(),
+    );
+    let (node_ready, node_healthy) = node(&seen.node, status.node_ref.is_some());
+    let ready = summary(&[&bootstrap, &infrastructure, &node_healthy]);
+    let available = if ready.status == Status::True {
+        wanted("Available", true, "Available", "")
+    } else {
+        wanted("Available", false, "NotReady", "")
+    };
+    let deleting = wanted("Deleting", false, "NotDeleting", "");
+    let paused = wanted("Paused", false, "NotPaused", "");
+    status.observed_generation = generation;
+    for condition in [available, ready, bootstrap, infrastructure, node_ready, node_healthy, deleting, paused] {
+        conditions::set(&mut status.conditions, condition, generation, time(now));
+    }
+}
+
+/// The only one that changes on the way out.
+pub(super) fn deleting(machine: &mut Machine, reason: &'static str, now: Timestamp) {
+    let generation = machine.metadata.generation;
+    let status = machine.status.get_or_insert_default();
+    conditions::set(&mut status.conditions, wanted("Deleting", true, reason, ""), generation, time(now));
+}
+
+fn mirrored(type_: &'static str, reference: &ContractReference, list: Option<&[Condition]>, exists: bool) -> Wanted {
+    let name = format!("{} {}", reference.kind, reference.name);
+    match list.and_then(|list| conditions::get(list, "Ready")) {
+        Some(theirs) => wanted(type_, Status::from_text(&theirs.status), theirs.reason.clone(), theirs.message.clone()),
+        None if exists => wanted(type_, Status::Unknown, "NotReported", format!("{name} shows no condition yet")),
+        None => wanted(type_, false, "ObjectDoesNotExist", format!("{name} does not exist")),
+    }
+}
+
+fn node(look: &NodeLook, known: bool) -> (Wanted, Wanted) {
+    let both = |status: Status, ready: &str, healthy: &str, message: &str| {
+        (wanted("NodeReady", status, ready, message), wanted("NodeHealthy", status, healthy, message))
+    };
+    match look {
+        NodeLook::NotYet => {
+            both(Status::Unknown, "InspectionFailed", "InspectionFailed", "waiting for the machine's providerID")
+        }
+        NodeLook::Missing if known => {
+            both(Status::False, "NodeDeleted", "NodeDeleted", "the Node is gone from the cluster")
+        }
+        NodeLook::Missing => {
+            let message = "waiting for a Node with the machine's providerID";
+            both(Status::Unknown, "NodeDoesNotExist", "NodeDoesNotExist", message)
+        }
+        NodeLook::Unreachable(error) => both(Status::Unknown, "ConnectionDown", "ConnectionDown", &error.to_string()),
+        NodeLook::Found(node) => {
+            let (ready, message) = node.ready.clone().unwrap_or((false, "the kubelet has not reported".to_owned()));
+            let message = if ready { String::new() } else { message };
+            let reason = if ready { "NodeReady" } else { "NodeNotReady" };
+            let mut troubles = node.pressures.clone();
+            if !ready {
+                troubles.insert(0, format!("Ready: {message}"));
+            }
+            let reason_healthy = if troubles.is_empty() { "NodeHealthy" } else { "NodeNotHealthy" };
+            (
+                wanted("NodeReady", ready, reason, message),
+                wanted("NodeHealthy", troubles.is_empty(), reason_healthy, troubles.join("; ")),
+            )
+        }
+    }
+}
+
+fn summary(parts: &[&Wanted]) -> Wanted {
+    let open: Vec<&&Wanted> = parts.iter().filter(|part| part.status != Status::True).collect();
+    if open.is_empty() {
+        return wanted("Ready", true, "Ready", "");
+    }
+    let failed = open.iter().any(|part| part.status == Status::False);
+    let lines: Vec<String> = open
+        .iter()
+        .map(|part| format!("* {}: {}", part.type_, if part.message.is_empty() { &part.reason } else { &part.message }))
+        .collect();
+    let (status, reason) = if failed { (Status::False, "NotReady") } else { (Status::Unknown, "ReadyUnknown") };
+    wanted("Ready", status, reason, lines.join("\n"))
+}
