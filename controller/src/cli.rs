@@ -73,8 +73,8 @@ pub(crate) struct UpOptions {
     #[arg(long, value_name = "DIR")]
     pub(crate) images_dir: Option<PathBuf>,
 
-    /// iPXE for x64 UEFI.
-    #[arg(long, value_name = "FILE", default_value = "/usr/lib/ipxe/ipxe.efi")]
+    /// iPXE for x64 UEFI: the build that drives the NIC through the firmware, since `ipxe.efi` hangs OVMF when it exits.
+    #[arg(long, value_name = "FILE", default_value = "/usr/lib/ipxe/snponly.efi")]
     pub(crate) ipxe: PathBuf,
 
     /// Kernel arguments of the ramdisk.

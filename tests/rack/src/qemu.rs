@@ -80,6 +80,9 @@ impl Hardware {
             ("-device", format!("virtio-blk-pci,drive=disk,serial={}-DISK,bootindex={disk_index}", slot.serial())),
             ("-device", "virtio-rng-pci".to_owned()),
             ("-netdev", format!("tap,id=net,ifname={},script=no,downscript=no", slot.tap())),
+            // without these OVMF tries PXE over IPv6 for 45 s before it goes on to the disk
+            ("-fw_cfg", "name=opt/org.tianocore/IPv6PXESupport,string=n".to_owned()),
+            ("-fw_cfg", "name=opt/org.tianocore/IPv6Support,string=n".to_owned()),
             // no option ROM: the firmware's own network boot is what is tested
             ("-device", format!("virtio-net-pci,netdev=net,mac={},romfile=,bootindex={net_index}", slot.mac())),
             (

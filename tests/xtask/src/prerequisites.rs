@@ -21,7 +21,7 @@ use crate::{deadline, run};
 const NEEDED: [(&str, &str); 21] = [
     (QEMU, "qemu-system-x86"),
     (OVMF_CODE, "ovmf"),
-    ("/usr/lib/ipxe/ipxe.efi", "ipxe"),
+    ("/usr/lib/ipxe/snponly.efi", "ipxe"),
     ("ipmi_sim", "openipmi"),
     ("ipmitool", "ipmitool"),
     ("ip", "iproute2"),
