@@ -1,1 +1,530 @@
-//! Tables of what is seen and what is decided.
+//! What is seen and what is decided: a host is led through its life by hand, pass by pass.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use bessemer_api::bessemer::BootTarget;
+use bessemer_api::conditions::get;
+use bessemer_api::metal3::Image;
+use bessemer_bmc::{BootDevice, BootOverride, Identity, PowerAction};
+use bessemer_protocol::{
+    BootId, DeployReport, Digest, DigestAlgorithm, Disk, Failure, FailureCode, HardwareDetails, LeaveHow, Outcome,
+    Role, WorkId, WorkItem,
+};
+use k8s_openapi::api::core::v1::ObjectReference;
+
+use super::super::budgets::{AGENT_GRACE, MAX_ATTEMPTS, MAX_REFUSALS, POST_BUDGET};
+use super::super::effect::{Answer, BmcFailure};
+use super::super::observed::{CredentialsView, PowerView, Seed};
+use super::*;
+use crate::outside::{AgentView, ItemView};
+
+/// One host and all that surrounds it.
+struct World {
+    seen: Observed,
+    now: Timestamp,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut host = BareMetalHost::new("r7-u12", Default::default());
+        host.metadata.namespace = Some("metal".to_owned());
+        host.metadata.generation = Some(1);
+        host.spec.online = true;
+        host.spec.boot_mac_address = Some("52:54:00:00:00:01".to_owned());
+        host.spec.bmc = Some(bessemer_api::metal3::BmcDetails {
+            address: "ipmi://10.0.0.1".to_owned(),
+            credentials_name: "r7-u12-bmc".to_owned(),
+            ..Default::default()
+        });
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        let seen = Observed {
+            host,
+            record: None,
+            credentials: CredentialsView::Found { version: "7".to_owned(), labelled: true },
+            power: PowerView::Unknown,
+            agent: AgentView::default(),
+            started: now,
+            seed: Seed::fresh(0.0),
+        };
+        Self { seen, now }
+    }
+
+    /// One pass; the effect goes as `answer` says, or well.
+    fn pass_with(&mut self, answer: impl FnOnce(&Effect) -> Option<Answer>) -> Option<Effect> {
+        self.seen.seed = Seed::fresh(0.0);
+        let decision = decide(&self.seen, self.now);
+        let (mut host, mut record) = (decision.host, decision.record);
+        if let Some(effect) = &decision.effect {
+            let answer = answer(effect).unwrap_or_else(|| self.well(effect));
+            conclude(&mut host, &mut record, effect, &answer, self.now, 0.0);
+        }
+        self.seen.host = host;
+        self.seen.record = Some(record);
+        decision.effect
+    }
+
+    fn pass(&mut self) -> Option<Effect> {
+        self.pass_with(|_| None)
+    }
+
+    fn well(&mut self, effect: &Effect) -> Answer {
+        let mut known = |on: bool| self.seen.power = PowerView::Known { on, at: self.now };
+        match effect {
+            Effect::Identify => {
+                known(false);
+                let firmware = "1.0".to_owned();
+                let identity = Identity { manufacturer_id: 674, product_id: 1, firmware, system_guid: None };
+                return Answer::Identified { identity, powered_on: false };
+            }
+            Effect::Power(action) => known(!matches!(action, PowerAction::ForceOff | PowerAction::GracefulOff)),
+            Effect::Send(item) => drop(self.seen.agent.items.insert(item.id, ItemView::default())),
+            Effect::Stored(work) => drop(self.seen.agent.items.remove(work)),
+            Effect::SetOverride(_) | Effect::LetGo { .. } => {}
+        }
+        Answer::Done
+    }
+
+    /// Passes until something is done to the world.
+    fn effect(&mut self) -> Effect {
+        (0..10).find_map(|_| self.pass()).expect("nothing happens")
+    }
+
+    fn sent(&mut self) -> WorkItem {
+        match self.effect() {
+            Effect::Send(item) => *item,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn wait(&mut self, wait: Duration) {
+        self.now = later(self.now, wait);
+    }
+
+    fn boot(&self) -> BootRecordView {
+        let boot = self.record().boot.clone().unwrap();
+        BootRecordView { id: boot.id.parse().unwrap(), target: boot.target }
+    }
+
+    fn record(&self) -> HostRecordStatus {
+        self.seen.record.clone().unwrap_or_default()
+    }
+
+    fn connect(&mut self) {
+        let boot_id = Some(self.boot().id);
+        self.seen.agent = AgentView {
+            connected: true,
+            role: Some(Role::Ramdisk),
+            boot_id,
+            agent_version: Some("0.1.0".to_owned()),
+            ..AgentView::default()
+        };
+    }
+
+    fn lose(&mut self) {
+        self.seen.agent.connected = false;
+        self.seen.agent.lost_since = Some(self.now);
+    }
+
+    fn answer(&mut self, item: &WorkItem, outcome: Outcome) {
+        self.seen.agent.items.insert(item.id, ItemView { progress: None, outcome: Some(outcome) });
+    }
+
+    fn claim(&mut self) {
+        self.seen.host.spec.consumer_ref = Some(ObjectReference {
+            kind: Some("Metal3Machine".to_owned()),
+            name: Some("cp-abcde".to_owned()),
+            namespace: Some("metal".to_owned()),
+            ..Default::default()
+        });
+        self.seen.host.spec.image = Some(image());
+        self.seen.host.metadata.generation = Some(2);
+    }
+
+    fn state(&self) -> ProvisioningState {
+        self.seen.status().provisioning.state
+    }
+
+    fn error(&self) -> (Option<ErrorType>, String) {
+        let status = self.seen.status();
+        (status.error_type, status.error_message)
+    }
+
+    /// Registered and in the ramdisk, its agent connected.
+    fn in_ramdisk() -> Self {
+        let mut world = Self::new();
+        assert_eq!(world.effect(), Effect::Identify);
+        assert_eq!(world.effect(), Effect::SetOverride(BootOverride::once(BootDevice::Pxe)));
+        assert_eq!(world.effect(), Effect::Power(PowerAction::On));
+        world.connect();
+        world
+    }
+
+    fn available() -> Self {
+        let mut world = Self::in_ramdisk();
+        let item = world.sent();
+        world.answer(&item, inspected());
+        assert_eq!(world.effect(), Effect::Stored(item.id));
+        assert_eq!(world.state(), ProvisioningState::Available);
+        world
+    }
+
+    /// Claimed, with its deployment sent.
+    fn deploying() -> (Self, WorkItem) {
+        let mut world = Self::available();
+        world.claim();
+        let item = world.sent();
+        assert!(matches!(item.work, Work::Deploy(_)));
+        (world, item)
+    }
+
+    fn provisioned() -> Self {
+        let (mut world, item) = Self::deploying();
+        world.answer(&item, deployed());
+        world.effect();
+        world.effect();
+        let leave = world.sent();
+        world.answer(&leave, Outcome::Done { report: Report::Leaving });
+        assert_eq!(world.pass(), None);
+        assert_eq!(world.state(), ProvisioningState::Provisioned);
+        world
+    }
+}
+
+struct BootRecordView {
+    id: BootId,
+    target: BootTarget,
+}
+
+fn image() -> Image {
+    Image {
+        url: "http://10.77.0.1:8080/images/debian.raw.zst".to_owned(),
+        checksum: Some("ab".repeat(32)),
+        checksum_type: Some("sha256".to_owned()),
+        format: Some("raw".to_owned()),
+        ..Image::default()
+    }
+}
+
+fn inspected() -> Outcome {
+    Outcome::Done { report: Report::Inspected { hardware: Box::new(HardwareDetails::default()) } }
+}
+
+fn deployed() -> Outcome {
+    let digest = Digest { algorithm: DigestAlgorithm::Sha256, hex: "ab".repeat(32) };
+    let report =
+        DeployReport { disk: Disk::default(), fetched_bytes: 1, image_bytes: 2, digest, partitions: Vec::new() };
+    Outcome::Done { report: Report::Deployed(report) }
+}
+
+fn refused() -> Answer {
+    Answer::Failed(BmcFailure {
+        message: "bmc 10.0.0.1 refuses user \"admin\": wrong password".to_owned(),
+        transient: false,
+        refused: true,
+    })
+}
+
+#[test]
+fn finalizer_and_id_come_first() {
+    let mut world = World::new();
+    assert_eq!(world.pass(), None);
+    assert_eq!(world.seen.host.finalizers(), [HOST_FINALIZER]);
+    assert!(host_id(&world.seen.host).is_some());
+    assert_eq!(world.state(), ProvisioningState::None);
+}
+
+#[test]
+fn an_unlabelled_secret_is_labelled_before_it_is_used() {
+    let mut world = World::new();
+    world.seen.credentials = CredentialsView::Found { version: "7".to_owned(), labelled: false };
+    world.pass();
+    let decision = decide(&world.seen, world.now);
+    assert!(decision.label_secret && decision.effect.is_none());
+}
+
+#[test]
+fn a_host_goes_from_registering_to_provisioned() {
+    let world = World::provisioned();
+    let status = world.seen.status();
+    assert_eq!(status.provisioning.image, Some(image()));
+    assert_eq!(status.operational_status, OperationalStatus::Ok);
+    assert!(status.operation_history.provision.end.is_some() && status.operation_history.inspect.end.is_some());
+    assert_eq!(world.boot().target, BootTarget::LocalDisk);
+    assert_eq!(get(&status.conditions, "Ready").unwrap().reason, "Provisioned");
+    let story: Vec<String> = world.record().story.into_iter().map(|line| line.event).collect();
+    assert_eq!(
+        story,
+        [
+            "registered",
+            "boot override",
+            "power on",
+            "agent",
+            "inspected",
+            "available",
+            "claimed",
+            "written",
+            "boot override",
+            "provisioned"
+        ]
+    );
+}
+
+#[test]
+fn the_disk_is_the_next_boot_before_the_agent_may_leave() {
+    let (mut world, item) = World::deploying();
+    world.answer(&item, deployed());
+    assert_eq!(world.effect(), Effect::Stored(item.id));
+    assert_eq!(world.boot().target, BootTarget::Ramdisk, "the result is stored first");
+    assert_eq!(world.effect(), Effect::SetOverride(BootOverride::once(BootDevice::None)));
+    assert_eq!(world.boot().target, BootTarget::LocalDisk);
+    let leave = world.sent();
+    assert_eq!(leave.work, Work::Leave { how: LeaveHow::Reboot });
+    assert_eq!(leave.claim.as_deref(), Some("metal/cp-abcde"));
+}
+
+#[test]
+fn a_host_that_left_without_a_word_has_left() {
+    let (mut world, item) = World::deploying();
+    world.answer(&item, deployed());
+    world.effect();
+    world.effect();
+    world.sent();
+    world.lose();
+    world.pass();
+    assert_eq!(world.state(), ProvisioningState::Provisioned);
+}
+
+#[test]
+fn a_wrong_password_waits_for_another_secret() {
+    let mut world = World::new();
+    world.pass();
+    for attempt in 1..=MAX_REFUSALS {
+        assert_eq!(world.pass_with(|_| Some(refused())), Some(Effect::Identify), "attempt {attempt}");
+        assert_eq!(world.pass(), None, "not at once again");
+        world.wait(Duration::from_secs(3600));
+    }
+    assert_eq!(world.pass(), None, "the account is not locked by us");
+    let (kind, message) = world.error();
+    assert_eq!(kind, Some(ErrorType::Registration));
+    assert!(message.contains("metal/r7-u12-bmc") && message.contains("change the secret"), "{message}");
+    assert_eq!(world.state(), ProvisioningState::Registering);
+    world.seen.credentials = CredentialsView::Found { version: "8".to_owned(), labelled: true };
+    assert_eq!(world.pass(), Some(Effect::Identify));
+    assert_eq!(world.error(), (None, String::new()));
+}
+
+#[test]
+fn a_missing_secret_is_named() {
+    let mut world = World::new();
+    world.seen.credentials = CredentialsView::Missing { why: "secret metal/x does not exist: create it".to_owned() };
+    world.pass();
+    assert_eq!(world.pass(), None);
+    assert_eq!(world.error().1, "secret metal/x does not exist: create it");
+}
+
+#[test]
+fn a_wrong_digest_is_shown_and_tried_a_few_times() {
+    let (mut world, mut item) = World::deploying();
+    let mut ids: Vec<WorkId> = vec![item.id];
+    for attempt in 1..=MAX_ATTEMPTS {
+        let message = "sha256 differs after 2 bytes (want 9f2c…, got 41aa…)".to_owned();
+        world.answer(&item, Outcome::Failed(Failure { code: FailureCode::DigestMismatch, message }));
+        assert_eq!(world.effect(), Effect::Stored(item.id));
+        let (kind, message) = world.error();
+        assert_eq!(kind, Some(ErrorType::Provisioning));
+        assert!(message.contains("want 9f2c…, got 41aa…). The disk was not marked bootable"), "{message}");
+        assert_eq!(world.pass(), None, "not at once again");
+        world.wait(Duration::from_secs(600));
+        if attempt < MAX_ATTEMPTS {
+            item = world.sent();
+            assert!(!ids.contains(&item.id), "each attempt has an id of its own");
+            ids.push(item.id);
+        }
+    }
+    assert_eq!(world.pass(), None);
+    assert!(world.error().1.contains("gave up after 5 attempts"), "{}", world.error().1);
+    assert_eq!(world.state(), ProvisioningState::Provisioning);
+    // Another image, and it goes on at once.
+    world.seen.host.spec.image.as_mut().unwrap().checksum = Some("cd".repeat(32));
+    world.seen.host.metadata.generation = Some(3);
+    assert!(matches!(world.sent().work, Work::Deploy(_)));
+}
+
+#[test]
+fn a_lost_agent_is_given_time_then_booted_again() {
+    let (mut world, item) = World::deploying();
+    let before = world.boot().id;
+    world.lose();
+    assert_eq!(world.pass(), None, "it may come back");
+    assert_eq!(world.error().0, None);
+    world.wait(AGENT_GRACE);
+    world.pass();
+    let (kind, message) = world.error();
+    assert_eq!(kind, Some(ErrorType::Provisioning));
+    assert!(message.starts_with("agent lost: the stream of r7-u12 is silent since"), "{message}");
+    assert_eq!(world.boot().target, BootTarget::PowerOff, "its disk must not boot");
+    world.wait(Duration::from_secs(60));
+    assert_eq!(world.effect(), Effect::SetOverride(BootOverride::once(BootDevice::Pxe)));
+    assert_ne!(world.boot().id, before);
+    assert_eq!(world.effect(), Effect::Power(PowerAction::Reset));
+    world.connect();
+    let again = world.sent();
+    assert_ne!(again.id, item.id);
+    assert_eq!(world.record().work.unwrap().attempt, 2);
+}
+
+#[test]
+fn an_agent_that_comes_back_in_time_goes_on_with_the_same_item() {
+    let (mut world, item) = World::deploying();
+    world.lose();
+    world.pass();
+    world.wait(Duration::from_secs(10));
+    let items = HashMap::from([(item.id, ItemView::default())]);
+    world.connect();
+    world.seen.agent.items = items;
+    assert_eq!(world.pass(), None);
+    world.seen.agent.items.clear();
+    assert_eq!(world.sent().id, item.id, "an item that never arrived is sent again under its id");
+}
+
+#[test]
+fn power_that_goes_off_under_the_agent_needs_no_grace() {
+    let (mut world, _) = World::deploying();
+    world.lose();
+    world.wait(Duration::from_secs(1));
+    world.seen.power = PowerView::Known { on: false, at: world.now };
+    world.pass();
+    assert!(world.error().1.contains("power off"), "{}", world.error().1);
+}
+
+#[test]
+fn a_host_that_never_enrols_is_waited_for_and_then_left_off() {
+    let mut world = World::new();
+    world.effect();
+    for attempt in 1..=MAX_ATTEMPTS {
+        assert_eq!(world.effect(), Effect::SetOverride(BootOverride::once(BootDevice::Pxe)), "attempt {attempt}");
+        assert!(matches!(world.effect(), Effect::Power(PowerAction::On | PowerAction::Reset)));
+        assert_eq!(world.pass(), None);
+        let status = world.seen.status();
+        let progress = &get(&status.conditions, "Progressing").unwrap().message;
+        assert!(progress.starts_with("waiting for the agent of r7-u12 since 20"), "{progress}");
+        assert!(progress.ends_with("power on, boot override pxe"), "{progress}");
+        world.wait(POST_BUDGET);
+        if attempt < MAX_ATTEMPTS {
+            assert_eq!(world.pass(), None);
+            assert_eq!(world.error().0, Some(ErrorType::Inspection));
+            world.wait(Duration::from_secs(600));
+        }
+    }
+    assert_eq!(world.effect(), Effect::Power(PowerAction::ForceOff), "the loop breaker");
+    for _ in 0..3 {
+        world.wait(Duration::from_secs(3600));
+        assert_eq!(world.pass(), None);
+    }
+    world.seen.host.metadata.generation = Some(9);
+    assert_eq!(world.effect(), Effect::SetOverride(BootOverride::once(BootDevice::Pxe)), "an edit tries again");
+}
+
+#[test]
+fn a_settled_host_decides_nothing() {
+    for world in [World::in_ramdisk(), World::available(), World::deploying().0, World::provisioned()] {
+        let mut world = world;
+        for _ in 0..5 {
+            world.pass();
+        }
+        let decision = decide(&world.seen, world.now);
+        assert_eq!(decision.host, world.seen.host);
+        assert_eq!(Some(decision.record), world.seen.record);
+        assert_eq!(decision.effect, None);
+    }
+}
+
+#[test]
+fn only_power_is_kept_on_a_provisioned_host() {
+    let mut world = World::provisioned();
+    world.seen.power = PowerView::Known { on: false, at: world.now };
+    assert_eq!(world.pass(), Some(Effect::Power(PowerAction::On)));
+    world.seen.host.spec.online = false;
+    assert_eq!(world.pass(), Some(Effect::Power(PowerAction::GracefulOff)));
+}
+
+#[test]
+fn somebody_elses_system_is_never_touched() {
+    let mut world = World::new();
+    world.seen.host.spec.externally_provisioned = Some(true);
+    world.effect();
+    world.seen.power = PowerView::Known { on: true, at: world.now };
+    for _ in 0..5 {
+        assert_eq!(world.pass(), None);
+    }
+    assert_eq!(world.state(), ProvisioningState::ExternallyProvisioned);
+    assert_eq!(world.boot().target, BootTarget::LocalDisk);
+    world.seen.host.metadata.deletion_timestamp = Some(time(world.now));
+    assert!(matches!(world.pass(), Some(Effect::LetGo { .. })));
+}
+
+#[test]
+fn a_released_host_is_switched_off_and_kept() {
+    let mut world = World::provisioned();
+    world.seen.host.spec.image = None;
+    world.seen.host.spec.consumer_ref = None;
+    assert_eq!(world.effect(), Effect::Power(PowerAction::ForceOff));
+    assert_eq!(world.state(), ProvisioningState::Deprovisioning);
+    assert_eq!(world.boot().target, BootTarget::PowerOff);
+    for _ in 0..3 {
+        assert_eq!(world.pass(), None);
+    }
+}
+
+#[test]
+fn deletion_switches_off_and_lets_go() {
+    let mut world = World::provisioned();
+    world.seen.host.metadata.deletion_timestamp = Some(time(world.now));
+    assert_eq!(world.effect(), Effect::Power(PowerAction::ForceOff));
+    assert!(matches!(world.effect(), Effect::LetGo { .. }));
+    assert!(world.seen.host.finalizers().is_empty());
+}
+
+#[test]
+fn deletion_does_not_wait_for_a_dead_bmc() {
+    let mut world = World::provisioned();
+    world.seen.host.metadata.deletion_timestamp = Some(time(world.now));
+    let dead = || BmcFailure { message: "unreachable".to_owned(), transient: true, refused: false };
+    world.seen.power = PowerView::Failed(dead());
+    for _ in 0..20 {
+        world.pass_with(|effect| matches!(effect, Effect::Power(_)).then(|| Answer::Failed(dead())));
+        world.wait(Duration::from_secs(120));
+    }
+    assert!(world.seen.host.finalizers().is_empty());
+}
+
+#[test]
+fn an_image_that_cannot_be_written_is_refused_before_anything_happens() {
+    for (change, message) in [
+        ((|image: &mut Image| image.format = Some("qcow2".to_owned())) as fn(&mut Image), "format \"qcow2\""),
+        (|image| image.checksum = Some("http://x/SHA256SUMS".to_owned()), "is no sha256 digest"),
+        (|image| image.checksum = None, "is no sha256 digest"),
+        (|image| image.checksum_type = Some("md5".to_owned()), "md5 protects nothing"),
+        (|image| image.url = "oci://registry/image".to_owned(), "only http:// and https://"),
+    ] {
+        let mut world = World::available();
+        world.claim();
+        change(world.seen.host.spec.image.as_mut().unwrap());
+        for _ in 0..5 {
+            assert_eq!(world.pass(), None);
+        }
+        let (kind, shown) = world.error();
+        assert_eq!(kind, Some(ErrorType::Provisioning));
+        assert!(shown.contains(message), "{shown}");
+        assert_eq!(world.seen.status().error_count, 1);
+    }
+}
+
+#[test]
+fn a_paused_host_is_left_alone() {
+    let mut world = World::in_ramdisk();
+    world.seen.host.annotations_mut().insert(HOST_PAUSED_ANNOTATION.to_owned(), String::new());
+    let decision = decide(&world.seen, world.now);
+    assert_eq!((decision.effect, decision.host), (None, world.seen.host));
+}
