@@ -4,7 +4,6 @@
 mod boot_directory;
 mod interface;
 mod lock;
-mod pending;
 mod preflight;
 mod shutdown;
 mod site;
@@ -20,7 +19,7 @@ use bessemer_agents::{Endpoint, Hub};
 use bessemer_apiserver::{ApiServer, Serving};
 use bessemer_bmc::Connector;
 use bessemer_pxe::{BootServer, TftpLimits};
-use bessemer_reconcilers::{Outside, Site};
+use bessemer_reconcilers::{KubeWorkloadClusters, Outside, Site};
 use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -94,7 +93,7 @@ async fn start(
     let client = Client::new(api.router(), "default");
     let authority = Arc::new(site::open(&client).await?);
 
-    let controllers = Site::start(client, stop.clone()).await?;
+    let controllers = Site::start(client.clone(), stop.clone()).await?;
     let hosts = Arc::new(controllers.hosts());
     let hub = Hub::new();
     let agents = SocketAddr::from((subnet.address, options.agent_port));
@@ -129,7 +128,7 @@ async fn start(
     let kubeconfig = link_kubeconfig(&options.state, &serving.kubeconfig_path)?;
     let api_address = serving.local_addr;
 
-    let outside = Outside { bmc: Arc::new(Connector::new()), agents: hub, workload: Arc::new(pending::Pending) };
+    let outside = Outside { bmc: Arc::new(Connector::new()), agents: hub, workload: Arc::new(KubeWorkloadClusters::new(client)) };
     let ended = stop.clone();
     parts.spawn(async move {
         endpoint.run(ended).await;

@@ -56,7 +56,7 @@ pub(super) async fn check(options: &UpOptions) -> Result<Ready, Problems> {
         }
         pool
     });
-    let remedy = "build it with `cargo xtask ramdisk` or give its directory with --ramdisk";
+    let remedy = "build a ramdisk (`cargo xtask demo` does) and give its directory with --ramdisk";
     let kernel = file(&options.ramdisk.join("vmlinuz"), remedy).await.map_err(&mut keep).ok();
     let ramdisk = file(&options.ramdisk.join("initrd"), remedy).await.map_err(&mut keep).ok();
     let remedy = "install iPXE (Debian's package ipxe) or give its path with --ipxe";
