@@ -171,7 +171,7 @@ async fn a_machine_enrols_inspects_deploys_and_leaves() {
     let leave = item(host, Work::Leave { how: LeaveHow::PowerOff });
     assert!(matches!(run(&mut controller, leave).await, Outcome::Done { report: Report::Leaving }));
     assert!(machine.wait_off(30), "still on: {}", machine.console());
-    println!("console:\n{}", machine.console().lines().filter(|line| line.contains("bessemer:")).collect::<Vec<_>>().join("\n"));
+    println!("console:\n{}", machine.said());
     seed_is_right(&disk_path, host);
 }
 

@@ -60,7 +60,7 @@ pub(super) fn grow_root() {
 fn grow() -> io::Result<Option<u64>> {
     let root = File::open("/")?;
     let statfs = fstatfs(&root)?;
-    if i64::from(statfs.f_type) != EXT4_MAGIC {
+    if statfs.f_type != EXT4_MAGIC {
         return Ok(None);
     }
     let device = stat("/")?.st_dev;

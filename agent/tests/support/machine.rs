@@ -48,6 +48,30 @@ pub fn missing() -> Option<String> {
     ["qemu-system-x86_64", "apt-get", "dpkg-deb", "strip"].iter().find(|tool| !runs(tool)).map(|tool| format!("{tool} is missing"))
 }
 
+const CONSOLE: &str = "console.log";
+
+/// Debian's OVMF.
+pub const UEFI_CODE: &str = "/usr/share/OVMF/OVMF_CODE_4M.fd";
+const UEFI_VARIABLES: &str = "/usr/share/OVMF/OVMF_VARS_4M.fd";
+
+/// What both ways to boot have in common.
+fn qemu(folder: &Path, disk: &Path, mebibytes: u32, processors: u32) -> Command {
+    let mut command = Command::new("qemu-system-x86_64");
+    command
+        .args(["-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max"])
+        .args(["-m", &mebibytes.to_string(), "-smp", &processors.to_string()])
+        .args(["-nodefaults", "-no-reboot", "-display", "none"])
+        .arg("-serial")
+        .arg(format!("file:{}", folder.join(CONSOLE).display()))
+        .arg("-drive")
+        .arg(format!("if=none,id=d0,format=raw,file={},cache=unsafe,discard=unmap", disk.display()))
+        .args(["-device", "virtio-blk-pci,drive=d0,serial=disk0,bootindex=1"])
+        .args(["-netdev", "user,id=n0", "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:00:00:01,romfile="])
+        .args(["-uuid", "7b1c9a0e-2f64-4a39-9c35-2d1e7d7f0001", "-smbios", "type=1,manufacturer=Bessemer,serial=SN0001"])
+        .stdin(Stdio::null());
+    command
+}
+
 pub struct Machine {
     qemu: Child,
     pub console: PathBuf,
@@ -66,30 +90,35 @@ impl Machine {
         initrd.extend(overlay(&serde_json::to_vec(config).unwrap()));
         let with_overlay = folder.join("initrd");
         std::fs::write(&with_overlay, initrd).unwrap();
-        let console = folder.join("console.log");
-        let qemu = Command::new("qemu-system-x86_64")
-            .args(["-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max", "-m", "512", "-smp", "1"])
-            .args(["-nodefaults", "-no-reboot", "-display", "none"])
-            .arg("-serial")
-            .arg(format!("file:{}", console.display()))
-            .arg("-kernel")
+        let mut qemu = qemu(folder, disk, 512, 1);
+        qemu.arg("-kernel")
             .arg(&built.vmlinuz)
             .arg("-initrd")
             .arg(&with_overlay)
-            .args(["-append", "console=ttyS0 panic=-1 BOOTIF=01-52-54-00-00-00-01"])
+            .args(["-append", "console=ttyS0 panic=-1 BOOTIF=01-52-54-00-00-00-01"]);
+        Self { qemu: qemu.spawn().unwrap(), console: folder.join(CONSOLE), started: Instant::now() }
+    }
+
+    /// Boots what is on `disk` through UEFI, with what a small control plane needs.
+    pub fn boot_disk(folder: &Path, disk: &Path) -> Self {
+        let variables = folder.join("variables.fd");
+        std::fs::copy(UEFI_VARIABLES, &variables).unwrap();
+        let mut qemu = qemu(folder, disk, 2560, 2);
+        qemu.arg("-drive")
+            .arg(format!("if=pflash,unit=0,format=raw,readonly=on,file={UEFI_CODE}"))
             .arg("-drive")
-            .arg(format!("if=none,id=d0,format=raw,file={},cache=unsafe,discard=unmap", disk.display()))
-            .args(["-device", "virtio-blk-pci,drive=d0,serial=disk0"])
-            .args(["-netdev", "user,id=n0", "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:00:00:01,romfile="])
-            .args(["-uuid", "7b1c9a0e-2f64-4a39-9c35-2d1e7d7f0001", "-smbios", "type=1,manufacturer=Bessemer,serial=SN0001"])
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
-        Self { qemu, console, started: Instant::now() }
+            .arg(format!("if=pflash,unit=1,format=raw,file={}", variables.display()))
+            .args(["-device", "virtio-rng-pci"]);
+        Self { qemu: qemu.spawn().unwrap(), console: folder.join(CONSOLE), started: Instant::now() }
     }
 
     pub fn console(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.console).unwrap_or_default()).into_owned()
+    }
+
+    /// What the agent said on the console.
+    pub fn said(&self) -> String {
+        self.console().lines().filter(|line| line.contains("bessemer:")).collect::<Vec<_>>().join("\n")
     }
 
     /// Waits until it is off.
