@@ -1,6 +1,6 @@
 //! Carries out one decision: writes the intent, does the one effect, writes what came of it.
 
-use bessemer_api::bessemer::{HostRecord, HostRecordSpec};
+use bessemer_api::bessemer::{HostRecord, HostRecordSpec, HostRecordStatus};
 use bessemer_api::metal3::{BareMetalHost, BareMetalHostStatus};
 use bessemer_api::well_known::{ENVIRONMENT_LABEL, ENVIRONMENT_VALUE};
 use bessemer_bmc::{Address, BmcError, PowerAction, PowerState};
@@ -27,7 +27,7 @@ impl HostReconciler {
         {
             self.label(key, secret).await?;
         }
-        let record = self.record(&records, host, sight.record.clone(), &decision).await?;
+        let record = self.record(&records, host, sight.record.clone(), &decision.record).await?;
         let host = write(&hosts, host, &dated(host, decision.host, Timestamp::now())).await?;
         let Some(effect) = decision.effect else { return Ok(next(decision.wake)) };
 
@@ -38,10 +38,8 @@ impl HostReconciler {
         let (mut host_after, mut status) = (host.clone(), decision.record.clone());
         let now = Timestamp::now();
         conclude(&mut host_after, &mut status, &effect, &answer, now, sight.observed.seed.jitter);
-        if let Some(record) = record {
-            let after = HostRecord { status: Some(status.clone()), ..record.clone() };
-            write(&records, &record, &after).await?;
-        }
+        // The first thing to remember may be how this went.
+        self.record(&records, &host, record, &status).await?;
         if !matches!(effect, Effect::LetGo { .. }) {
             write(&hosts, &host, &dated(&host, host_after, now)).await?;
         }
@@ -50,17 +48,17 @@ impl HostReconciler {
         Ok(if concluded { Action::requeue(std::time::Duration::ZERO) } else { next(decision.wake) })
     }
 
-    /// The record as decided; made when there was none and there is something to remember.
+    /// The record as wanted; made when there was none and there is something to remember.
     async fn record(
         &self,
         records: &Api<HostRecord>,
         host: &BareMetalHost,
         record: Option<HostRecord>,
-        decision: &Decision,
+        wanted: &HostRecordStatus,
     ) -> Result<Option<HostRecord>, ReconcileError> {
         let before = match record {
             Some(record) => record,
-            None if decision.record == Default::default() || is_deleting(host) => return Ok(None),
+            None if *wanted == HostRecordStatus::default() || is_deleting(host) => return Ok(None),
             None => {
                 let mut metadata = ObjectMeta {
                     name: host.metadata.name.clone(),
@@ -71,7 +69,7 @@ impl HostReconciler {
                 create_or_get(records, &HostRecord { metadata, spec: HostRecordSpec {}, status: None }).await?
             }
         };
-        let after = HostRecord { status: Some(decision.record.clone()), ..before.clone() };
+        let after = HostRecord { status: Some(wanted.clone()), ..before.clone() };
         write(records, &before, &after).await.map(Some)
     }
 
@@ -108,7 +106,7 @@ impl HostReconciler {
                 Answer::Done
             }
             Effect::Identify | Effect::SetOverride(_) | Effect::Power(_) => {
-                self.ask_bmc(key, sight, effect).await.unwrap_or_else(|failure| Answer::Failed(failure))
+                self.ask_bmc(key, sight, effect).await.unwrap_or_else(Answer::Failed)
             }
         }
     }
