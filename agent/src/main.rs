@@ -19,6 +19,10 @@ mod ramdisk;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn main() -> ExitCode {
+    // The kernel hands words of its command line that it does not know to PID 1, and iPXE puts the kernel's own name there.
+    if std::process::id() == 1 {
+        return ramdisk::run();
+    }
     let role = std::env::args().nth(1);
     match role.as_deref() {
         Some("node") => {
@@ -26,7 +30,6 @@ fn main() -> ExitCode {
             node::run()
         }
         Some("ramdisk") => ramdisk::run(),
-        None if std::process::id() == 1 => ramdisk::run(),
         _ => {
             eprintln!("bessemer-agent {VERSION}: say `node` or `ramdisk`; as PID 1 it takes the ramdisk role by itself");
             ExitCode::from(2)
