@@ -86,7 +86,7 @@ impl AgentHub for FakeHub {
         if !self.view(&item.host_id).connected {
             return Err(AgentHubError::NotConnected(item.host_id));
         }
-        self.change(item.host_id, |view| drop(view.items.entry(item.id).or_default()));
+        self.change(item.host_id, |view| _ = view.items.entry(item.id).or_default());
         self.sent.send(item).unwrap();
         Ok(())
     }

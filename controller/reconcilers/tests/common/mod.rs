@@ -1,6 +1,6 @@
 //! The outside, pretended: a Kubernetes API in memory's reach, BMCs, agents and workload clusters.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod hub;
 mod workload;
@@ -39,6 +39,7 @@ pub struct Lab {
     pub hub: Arc<FakeHub>,
     pub workload: Arc<FakeWorkload>,
     pub hosts: Hosts,
+    outside: Outside,
     server: ApiServer,
     shutdown: CancellationToken,
     _dir: tempfile::TempDir,
@@ -63,8 +64,8 @@ impl Lab {
         let site = Site::start(client.clone(), shutdown.clone()).await.unwrap();
         let hosts = site.hosts();
         let outside = Outside { bmc: Arc::new(bmcs), agents: hub.clone(), workload: workload.clone() };
-        tokio::spawn(site.run(outside));
-        Self { client, bmc, hub, workload, hosts, server, shutdown, _dir: dir }
+        tokio::spawn(site.run(outside.clone()));
+        Self { client, bmc, hub, workload, hosts, outside, server, shutdown, _dir: dir }
     }
 
     pub fn api<K>(&self) -> Api<K>
@@ -218,6 +219,14 @@ impl Lab {
         let host = self.hosts.admit(boot, &identity, "0.1.0").await.unwrap();
         self.hub.connect_ramdisk(host, boot);
         host
+    }
+
+    /// A controller that starts anew beside the first: it looks at everything.
+    pub async fn another(&self) -> CancellationToken {
+        let shutdown = self.shutdown.child_token();
+        let site = Site::start(self.client.clone(), shutdown.clone()).await.unwrap();
+        tokio::spawn(site.run(self.outside.clone()));
+        shutdown
     }
 
     pub fn stop(&self) {

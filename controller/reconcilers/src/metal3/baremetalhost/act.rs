@@ -1,5 +1,7 @@
 //! Carries out one decision: writes the intent, does the one effect, writes what came of it.
 
+use std::time::Duration;
+
 use bessemer_api::bessemer::{HostRecord, HostRecordSpec, HostRecordStatus};
 use bessemer_api::metal3::{BareMetalHost, BareMetalHostStatus};
 use bessemer_api::well_known::{ENVIRONMENT_LABEL, ENVIRONMENT_VALUE};
@@ -14,8 +16,11 @@ use super::HostReconciler;
 use super::decide::{Decision, conclude};
 use super::effect::{Answer, BmcFailure, Effect};
 use super::observe::Sight;
-use super::observed::host_id;
-use crate::kubernetes::{Key, ReconcileError, create_or_get, is_deleting, own, time, write};
+use super::observed::{PowerView, host_id};
+use crate::kubernetes::{Asking, Key, ReconcileError, create_or_get, is_deleting, own, time, write};
+
+/// Attempts at writing what happened; true for the last.
+const LAST_ATTEMPT: [bool; 5] = [false, false, false, false, true];
 
 impl HostReconciler {
     pub(super) async fn act(&self, key: &Key, sight: Sight, decision: Decision) -> Result<Action, ReconcileError> {
@@ -35,17 +40,68 @@ impl HostReconciler {
         if !matches!(answer, Answer::Done) || matches!(effect, Effect::Power(_) | Effect::SetOverride(_)) {
             tracing::info!(host = %key, ?effect, ?answer, "host");
         }
-        let (mut host_after, mut status) = (host.clone(), decision.record.clone());
-        let now = Timestamp::now();
-        conclude(&mut host_after, &mut status, &effect, &answer, now, sight.observed.seed.jitter);
-        // The first thing to remember may be how this went.
-        self.record(&records, &host, record, &status).await?;
-        if !matches!(effect, Effect::LetGo { .. }) {
-            write(&hosts, &host, &dated(&host, host_after, now)).await?;
-        }
+        let concluded = self.settle(key, &sight, host, record, &effect, &answer).await?;
         // What was just concluded may allow the next step or hold it back: the rules tell.
-        let concluded = status != decision.record;
-        Ok(if concluded { Action::requeue(std::time::Duration::ZERO) } else { next(decision.wake) })
+        Ok(if concluded { Action::requeue(Duration::ZERO) } else { next(decision.wake) })
+    }
+
+    /// Writes what came of an effect. It has happened and must not be lost to a race: whoever wrote meanwhile, it is
+    /// put on top of that. Answers whether there was anything to write.
+    async fn settle(
+        &self,
+        key: &Key,
+        sight: &Sight,
+        mut host: BareMetalHost,
+        mut record: Option<HostRecord>,
+        effect: &Effect,
+        answer: &Answer,
+    ) -> Result<bool, ReconcileError> {
+        if matches!(effect, Effect::LetGo { .. }) {
+            return Ok(false);
+        }
+        let hosts: Api<BareMetalHost> = Api::namespaced(self.client.clone(), &key.namespace);
+        let records: Api<HostRecord> = Api::namespaced(self.client.clone(), &key.namespace);
+        let (now, jitter) = (Timestamp::now(), sight.observed.seed.jitter);
+        let status_of =
+            |record: &Option<HostRecord>| record.as_ref().and_then(|record| record.status.clone()).unwrap_or_default();
+        let before = status_of(&record);
+        let mut concluded = false;
+        for last in LAST_ATTEMPT {
+            let old = status_of(&record);
+            let (mut scratch, mut status) = (host.clone(), old.clone());
+            conclude(&mut scratch, &mut status, effect, answer, now, jitter);
+            concluded |= status != old;
+            // The first thing to remember may be how this went.
+            match self.record(&records, &host, record, &status).await {
+                Err(ReconcileError::Conflict { .. }) if !last => {
+                    record = records.get_opt(&key.name).await.asking("read", format!("HostRecord {key}"))?;
+                }
+                result => {
+                    result?;
+                    break;
+                }
+            }
+        }
+        for last in LAST_ATTEMPT {
+            let (mut after, mut scratch) = (host.clone(), before.clone());
+            conclude(&mut after, &mut scratch, effect, answer, now, jitter);
+            concluded |= after != host;
+            match write(&hosts, &host, &dated(&host, after, now)).await {
+                Err(ReconcileError::Conflict { .. }) if !last => {
+                    host = hosts.get(&key.name).await.asking("read", format!("BareMetalHost {key}"))?;
+                }
+                result => {
+                    result?;
+                    break;
+                }
+            }
+        }
+        Ok(concluded)
+    }
+
+    fn remember_power(&self, key: &Key, on: bool) {
+        let at = Timestamp::now();
+        self.power.remember(key, PowerView::Known { on, at }, at);
     }
 
     /// The record as wanted; made when there was none and there is something to remember.
@@ -119,7 +175,7 @@ impl HostReconciler {
             Effect::Identify => {
                 let identity = bmc.identify().await.map_err(failure)?;
                 let powered_on = bmc.power_state().await.map_err(failure)? == PowerState::On;
-                self.power.remember(key, powered_on, Timestamp::now());
+                self.remember_power(key, powered_on);
                 Ok(Answer::Identified { identity, powered_on })
             }
             Effect::SetOverride(wanted) => {
@@ -132,10 +188,8 @@ impl HostReconciler {
                 self.power.forget(key);
                 bmc.power(*action).await.map_err(failure)?;
                 match action {
-                    PowerAction::On | PowerAction::Reset | PowerAction::Cycle => {
-                        self.power.remember(key, true, Timestamp::now());
-                    }
-                    PowerAction::ForceOff => self.power.remember(key, false, Timestamp::now()),
+                    PowerAction::On | PowerAction::Reset | PowerAction::Cycle => self.remember_power(key, true),
+                    PowerAction::ForceOff => self.remember_power(key, false),
                     PowerAction::GracefulOff => {}
                 }
                 Ok(Answer::Done)
@@ -145,7 +199,7 @@ impl HostReconciler {
     }
 }
 
-fn next(wake: Option<std::time::Duration>) -> Action {
+fn next(wake: Option<Duration>) -> Action {
     wake.map_or_else(Action::await_change, Action::requeue)
 }
 

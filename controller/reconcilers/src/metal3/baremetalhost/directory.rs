@@ -139,3 +139,44 @@ fn trouble(error: ReconcileError) -> DirectoryError {
         other => DirectoryError::Busy(other.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bessemer_api::bessemer::BootRecord;
+
+    use super::*;
+
+    #[test]
+    fn the_target_is_what_is_stored_while_it_can_be_booted() {
+        let now = Timestamp::from_second(1000).unwrap();
+        let at = |seconds: i64| time(Timestamp::from_second(seconds).unwrap());
+        let id = BootId::random();
+        for (stored, step, expires, paused, wanted) in [
+            (BootTarget::Ramdisk, BootStep::Waiting, 2000, false, BootTargetView::Ramdisk { boot: id }),
+            (BootTarget::Ramdisk, BootStep::Waiting, 999, false, BootTargetView::PowerOff),
+            (BootTarget::Ramdisk, BootStep::Streaming, 2000, false, BootTargetView::PowerOff),
+            (BootTarget::Ramdisk, BootStep::Waiting, 2000, true, BootTargetView::Unknown),
+            (BootTarget::LocalDisk, BootStep::Leaving, 0, true, BootTargetView::LocalDisk),
+            (BootTarget::PowerOff, BootStep::Leaving, 0, false, BootTargetView::PowerOff),
+            (BootTarget::Nothing, BootStep::Leaving, 0, false, BootTargetView::Unknown),
+        ] {
+            let mut host = BareMetalHost::new("h", Default::default());
+            if paused {
+                host.annotations_mut().insert(HOST_PAUSED_ANNOTATION.to_owned(), String::new());
+            }
+            let boot = BootRecord {
+                id: id.to_string(),
+                target: stored,
+                step,
+                issued: at(0),
+                expires: at(expires),
+                attempt: 1,
+                enrolled: false,
+            };
+            let status = HostRecordStatus { boot: Some(boot), ..HostRecordStatus::default() };
+            assert_eq!(target(&host, &status, now), wanted, "{stored:?} {step:?} {expires} {paused}");
+        }
+        let nothing = HostRecordStatus::default();
+        assert_eq!(target(&BareMetalHost::default(), &nothing, now), BootTargetView::Unknown);
+    }
+}

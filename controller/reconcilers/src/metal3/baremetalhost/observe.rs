@@ -107,19 +107,19 @@ impl HostReconciler {
         }
         let now = Timestamp::now();
         let known = self.power.known(key);
-        if let Some((on, at)) = known
+        if let Some((view, at)) = known
             && !stale(at, patience(host, record), now)
         {
-            return PowerView::Known { on, at };
+            return view;
         }
-        match bmc.power_state().await {
-            Ok(state) => {
-                let (on, at) = (state == PowerState::On, Timestamp::now());
-                self.power.remember(key, on, at);
-                PowerView::Known { on, at }
-            }
+        let result = bmc.power_state().await;
+        let at = Timestamp::now();
+        let view = match result {
+            Ok(state) => PowerView::Known { on: state == PowerState::On, at },
             Err(error) => PowerView::Failed((&error).into()),
-        }
+        };
+        self.power.remember(key, view.clone(), at);
+        view
     }
 }
 
