@@ -1,7 +1,10 @@
 //! The two ioctls that the agent needs and no safe crate offers. The only unsafe code of the agent is in this file: each call passes
 //! a constant opcode and at most one integer by reference, and the kernel keeps no pointer to it.
 
-#![expect(unsafe_code, reason = "ioctl numbers say nothing about their argument's type; each is stated beside its call")]
+#![expect(
+    unsafe_code,
+    reason = "ioctl numbers say nothing about their argument's type; each is stated beside its call"
+)]
 
 use std::io;
 use std::os::fd::AsFd;

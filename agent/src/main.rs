@@ -31,7 +31,9 @@ fn main() -> ExitCode {
         }
         Some("ramdisk") => ramdisk::run(),
         _ => {
-            eprintln!("bessemer-agent {VERSION}: say `node` or `ramdisk`; as PID 1 it takes the ramdisk role by itself");
+            eprintln!(
+                "bessemer-agent {VERSION}: say `node` or `ramdisk`; as PID 1 it takes the ramdisk role by itself"
+            );
             ExitCode::from(2)
         }
     }

@@ -11,14 +11,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bessemer_images::cache::Cache;
 use bessemer_images::os::{self, OsImageSpec};
 use bessemer_protocol::{
-    BootConfig, BootId, Bootstrap, Deploy, Digest, DigestAlgorithm, Down, Image, ImageFormat, LeaveHow, NodePhase, Outcome,
-    Role, RootDeviceHints, Seed, Up, Work, WorkId, WorkItem,
+    BootConfig, BootId, Bootstrap, Deploy, Digest, DigestAlgorithm, Down, Image, ImageFormat, LeaveHow, NodePhase,
+    Outcome, Role, RootDeviceHints, Seed, Up, Work, WorkId, WorkItem,
 };
 use support::controller::{Controller, Event};
 use support::{image, machine};
 
 /// Names the folder with the static programs of Kubernetes.
-const KUBERNETES_VARIABLE: &str = "BESSEMER_KUBE_BIN";
+const KUBERNETES_VARIABLE: &str = "BESSEMER_TEST_KUBERNETES";
 const VERSION: &str = "v1.36.3";
 const PROVIDER_ID: &str = "metal3://metal/r1-u1/m0";
 
@@ -57,7 +57,8 @@ fn now() -> i64 {
 }
 
 async fn done(controller: &mut Controller, host: bessemer_protocol::HostId, work: Work, seconds: u64) {
-    let item = WorkItem { id: WorkId::random(), host_id: host, claim: Some("metal/m0".into()), deadline: now() + 3600, work };
+    let item =
+        WorkItem { id: WorkId::random(), host_id: host, claim: Some("metal/m0".into()), deadline: now() + 3600, work };
     let id = item.id;
     controller.send(&Down::Work(item));
     let outcome = controller
@@ -76,7 +77,9 @@ async fn a_deployed_host_becomes_a_control_plane() {
         println!("SKIP {KUBERNETES_VARIABLE} names no programs of Kubernetes");
         return;
     };
-    if let Some(reason) = machine::missing().or_else(|| (!Path::new(machine::UEFI_CODE).exists()).then(|| "OVMF is missing".into())) {
+    if let Some(reason) =
+        machine::missing().or_else(|| (!Path::new(machine::UEFI_CODE).exists()).then(|| "OVMF is missing".into()))
+    {
         println!("SKIP {reason}");
         return;
     }
@@ -101,7 +104,10 @@ async fn a_deployed_host_becomes_a_control_plane() {
     controller.wait("hello", 120, |event| matches!(event, Event::Up(Up::Hello { .. })).then_some(())).await;
     let deploy = Work::Deploy(Deploy {
         sources: vec![format!("http://10.0.2.2:{images}/zst")],
-        image: Image { format: ImageFormat::Raw, digest: Digest { algorithm: DigestAlgorithm::Sha256, hex: built.sha256 } },
+        image: Image {
+            format: ImageFormat::Raw,
+            digest: Digest { algorithm: DigestAlgorithm::Sha256, hex: built.sha256 },
+        },
         root: RootDeviceHints::default(),
         seed: Seed { hostname: "r1-u1".into(), instance_id: "i-1".into() },
     });
@@ -113,7 +119,9 @@ async fn a_deployed_host_becomes_a_control_plane() {
 
     let node = machine::Machine::boot_disk(folder.path(), &disk);
     controller
-        .wait("hello of the node", 300, |event| matches!(event, Event::Up(Up::Hello { role: Role::Node, .. })).then_some(()))
+        .wait("hello of the node", 300, |event| {
+            matches!(event, Event::Up(Up::Hello { role: Role::Node, .. })).then_some(())
+        })
         .await;
     println!("the node role said hello {:.0} s after power on", node.started.elapsed().as_secs_f32());
     controller.set_bootstrap(Bootstrap {

@@ -125,7 +125,8 @@ async fn a_machine_enrols_inspects_deploys_and_leaves() {
         other => panic!("{other:?}"),
     }
 
-    let (code, message) = failure(run(&mut controller, item(HostId::random(), deploy(images, "raw", &raw_digest))).await);
+    let (code, message) =
+        failure(run(&mut controller, item(HostId::random(), deploy(images, "raw", &raw_digest))).await);
     assert_eq!(code, FailureCode::Refused, "{message}");
 
     let (code, message) = failure(run(&mut controller, item(host, deploy(images, "nowhere", &raw_digest))).await);
@@ -160,7 +161,10 @@ async fn a_machine_enrols_inspects_deploys_and_leaves() {
         controller.send(&Down::Stored { work_id: id });
         let report = deployed(outcome);
         let seconds = started.elapsed().as_secs_f64();
-        println!("deploy {path}: {seconds:.1} s, {:.1} MB/s of image, {progress} progress messages", raw.len() as f64 / 1e6 / seconds);
+        println!(
+            "deploy {path}: {seconds:.1} s, {:.1} MB/s of image, {progress} progress messages",
+            raw.len() as f64 / 1e6 / seconds
+        );
         assert!(progress as f64 <= seconds + 2.0, "more than one progress message a second");
         assert_eq!((report.fetched_bytes, report.image_bytes), (fetched as u64, raw.len() as u64));
         assert_eq!(report.disk.serial_number, "disk0");

@@ -49,6 +49,7 @@ pub enum Up {
 /// From the controller to the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "type")]
+#[expect(clippy::large_enum_variant, reason = "few are in memory at a time, and a box would be in every reader's way")]
 pub enum Down {
     /// Do this, unless the id is known already.
     Work(WorkItem),

@@ -23,6 +23,7 @@ pub struct WorkItem {
 /// The kinds of work of the ramdisk role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
+#[expect(clippy::large_enum_variant, reason = "few are in memory at a time, and a box would be in every reader's way")]
 pub enum Work {
     /// Report the hardware.
     Inspect,
@@ -132,6 +133,7 @@ pub struct Seed {
 /// How an item ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "outcome")]
+#[expect(clippy::large_enum_variant, reason = "few are in memory at a time, and a box would be in every reader's way")]
 pub enum Outcome {
     /// Wholly done.
     Done {
@@ -145,6 +147,7 @@ pub enum Outcome {
 /// What came of an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "of")]
+#[expect(clippy::large_enum_variant, reason = "few are in memory at a time, and a box would be in every reader's way")]
 pub enum Report {
     /// Of [`Work::Inspect`].
     Inspected {

@@ -160,7 +160,8 @@ impl Peer {
     fn new(url: &str, ca: &str, identity: Option<(&str, &str)>) -> Result<Self, LinkError> {
         let bad = || LinkError::Address(url.to_owned());
         let mut base: Url = url.parse().map_err(|_| bad())?;
-        let address: SocketAddr = base.socket_addrs(|| None).ok().and_then(|found| found.first().copied()).ok_or_else(bad)?;
+        let address: SocketAddr =
+            base.socket_addrs(|| None).ok().and_then(|found| found.first().copied()).ok_or_else(bad)?;
         if base.scheme() != "https" || base.set_host(Some(CONTROLLER_NAME)).is_err() {
             return Err(bad());
         }

@@ -33,8 +33,7 @@ pub(crate) async fn enrol(config: &BootConfig, identity: HardwareIdentity) -> Re
     loop {
         match anonymous.post::<EnrolResponse>("/v1/enrol", &request).await {
             Ok(EnrolResponse { certificate, host_id }) => {
-                let controllers =
-                    Controllers::new(&config.controllers, &config.ca, Some((&certificate, &fresh.key)))?;
+                let controllers = Controllers::new(&config.controllers, &config.ca, Some((&certificate, &fresh.key)))?;
                 return Ok(Enrolled { host: host_id, controllers });
             }
             Err(error) if error.may_heal() => {

@@ -48,9 +48,10 @@ impl Session for RamdiskSession {
         let mut messages = Vec::new();
         let now = Instant::now();
         for (work_id, progress) in self.items.running() {
-            let due = self.said_progress.get(&work_id).is_none_or(|(at, said)| {
-                *said != progress && now.duration_since(*at) >= PROGRESS_INTERVAL
-            });
+            let due = self
+                .said_progress
+                .get(&work_id)
+                .is_none_or(|(at, said)| *said != progress && now.duration_since(*at) >= PROGRESS_INTERVAL);
             if due {
                 let Progress { phase, done, total } = progress.clone();
                 self.said_progress.insert(work_id, (now, progress));

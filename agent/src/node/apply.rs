@@ -81,7 +81,10 @@ async fn steps(data: &Bootstrap, journal: &mut Journal, reporter: &Reporter) -> 
 
 /// kubeadm cannot be run again over what it left, and most commands were not made for it.
 fn interrupted(step: &str) -> Failed {
-    Failed::new(step, "the host or its agent was restarted while this step ran; it is not run twice: deploy the host again")
+    Failed::new(
+        step,
+        "the host or its agent was restarted while this step ran; it is not run twice: deploy the host again",
+    )
 }
 
 fn noted(result: io::Result<()>) -> Result<(), Failed> {
@@ -100,10 +103,13 @@ async fn run_step(step: &str, command: &RunCommand, reporter: &Reporter) -> Resu
     let words = run::words(command);
     let kubeadm = kubeadm::command(&words);
     info!("{step}: {}", super::mask::Masker::default().mask(words.lines().next().unwrap_or_default()));
-    set(reporter, match kubeadm {
-        Some(command) => NodePhase::Kubeadm { command: command.to_owned(), kubeadm_phase: "starting".to_owned() },
-        None => NodePhase::Applying { step: step.to_owned() },
-    });
+    set(
+        reporter,
+        match kubeadm {
+            Some(command) => NodePhase::Kubeadm { command: command.to_owned(), kubeadm_phase: "starting".to_owned() },
+            None => NodePhase::Applying { step: step.to_owned() },
+        },
+    );
     let mut current = None;
     let result = run::run(command, |line| {
         info!("{line}");
@@ -119,7 +125,9 @@ async fn run_step(step: &str, command: &RunCommand, reporter: &Reporter) -> Resu
         let known = kubeadm.and_then(|_| kubeadm::cause(&tail));
         let (phase, cause) = known.unwrap_or_else(|| (None, format!("{}: {how}", first_word(&words))));
         let step = match kubeadm {
-            Some(command) => format!("kubeadm {command} {}", phase.or(current).unwrap_or_default()).trim_end().to_owned(),
+            Some(command) => {
+                format!("kubeadm {command} {}", phase.or(current).unwrap_or_default()).trim_end().to_owned()
+            }
             None => step.to_owned(),
         };
         Failed { step, cause, tail }
@@ -148,12 +156,18 @@ mod tests {
     use super::*;
 
     fn reporter() -> Reporter {
-        let report = NodeReport { hostname: "n".into(), addresses: vec![], provider_id: None, phase: NodePhase::Waiting };
+        let report =
+            NodeReport { hostname: "n".into(), addresses: vec![], provider_id: None, phase: NodePhase::Waiting };
         Arc::new(watch::Sender::new(report))
     }
 
     fn data(text: String) -> Bootstrap {
-        Bootstrap { claim: "metal/m0".into(), format: "cloud-config".into(), data: text, provider_id: "metal3://x".into() }
+        Bootstrap {
+            claim: "metal/m0".into(),
+            format: "cloud-config".into(),
+            data: text,
+            provider_id: "metal3://x".into(),
+        }
     }
 
     async fn applied(folder: &Path, text: &str) -> NodePhase {

@@ -167,7 +167,10 @@ ntp:
             ("#cloud-config\nusers: [{name: a}]\n", "cloud-config key \"users\" is not supported yet"),
             ("#cloud-config\nwrite_files: 3\n", "bootstrap data is no cloud-config: "),
             ("#!/bin/sh\n", "bootstrap data does not start with `#cloud-config`"),
-            ("## template: jinja\n#cloud-config\nruncmd: ['echo {{ ds.meta_data.name }}']\n", "cloud-config with jinja expressions"),
+            (
+                "## template: jinja\n#cloud-config\nruncmd: ['echo {{ ds.meta_data.name }}']\n",
+                "cloud-config with jinja expressions",
+            ),
         ];
         for (data, expected) in table {
             let error = parse(data).unwrap_err().to_string();

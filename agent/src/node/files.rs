@@ -104,11 +104,10 @@ impl Owner {
     /// `user`, `user:group`, by name or number. The files are read directly: a static program has no name service.
     fn parse(root: &Path, owner: &str) -> Result<Self, String> {
         let (user, group) = owner.split_once(':').map_or((owner, None), |(user, group)| (user, Some(group)));
-        let find = |file: &str, name: &str| lookup(&root.join(file), name).ok_or_else(|| format!("{name:?} is not in /{file}"));
-        Ok(Self {
-            user: find("etc/passwd", user)?,
-            group: group.map(|group| find("etc/group", group)).transpose()?,
-        })
+        let find = |file: &str, name: &str| {
+            lookup(&root.join(file), name).ok_or_else(|| format!("{name:?} is not in /{file}"))
+        };
+        Ok(Self { user: find("etc/passwd", user)?, group: group.map(|group| find("etc/group", group)).transpose()? })
     }
 }
 
@@ -131,7 +130,12 @@ mod tests {
     use super::*;
 
     fn file(path: &str, content: &str, encoding: &str) -> WriteFile {
-        WriteFile { path: path.into(), content: content.into(), encoding: Some(encoding.into()), ..WriteFile::default() }
+        WriteFile {
+            path: path.into(),
+            content: content.into(),
+            encoding: Some(encoding.into()),
+            ..WriteFile::default()
+        }
     }
 
     #[test]
@@ -142,7 +146,14 @@ mod tests {
             encoder.finish().unwrap()
         };
         let both = STANDARD.encode(gzip);
-        for (content, encoding) in [("hello", ""), ("hello", "text/plain"), ("aGVs\nbG8=", "b64"), ("aGVsbG8=", "base64"), (&both, "gz+b64"), (&both, "gzip+base64")] {
+        for (content, encoding) in [
+            ("hello", ""),
+            ("hello", "text/plain"),
+            ("aGVs\nbG8=", "b64"),
+            ("aGVsbG8=", "base64"),
+            (&both, "gz+b64"),
+            (&both, "gzip+base64"),
+        ] {
             assert_eq!(decode(&file("/x", content, encoding)).unwrap(), b"hello", "{encoding}");
         }
         for (content, encoding) in [("s3cr3t!", "b64"), ("s3cr3t", "gz"), ("s3cr3t", "rot13")] {

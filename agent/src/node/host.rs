@@ -66,7 +66,10 @@ fn grow() -> io::Result<Option<u64>> {
     let device = stat("/")?.st_dev;
     let sysfs = format!("/sys/dev/block/{}:{}/size", major(device), minor(device));
     let bytes = files::number::<u64>(&sysfs).ok_or_else(|| io::Error::other(format!("{sysfs} is no number")))? * 512;
-    let block = u64::try_from(statfs.f_bsize).ok().filter(|block| *block > 0).ok_or_else(|| io::Error::other("no block size"))?;
+    let block = u64::try_from(statfs.f_bsize)
+        .ok()
+        .filter(|block| *block > 0)
+        .ok_or_else(|| io::Error::other("no block size"))?;
     // The file system's own count leaves out its overhead; a difference of less than a block group is not worth a resize.
     if statfs.f_blocks * block + (bytes / 16).max(256 << 20) > bytes {
         return Ok(None);

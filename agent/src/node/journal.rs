@@ -43,7 +43,9 @@ impl Journal {
         let path = folder.join(format!("bootstrap-{}.json", claim.replace('/', "_")));
         let state = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => State { claim: claim.to_owned(), ..State::default() },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                State { claim: claim.to_owned(), ..State::default() }
+            }
             Err(error) => return Err(error),
         };
         if state.claim != claim {

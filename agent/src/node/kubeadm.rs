@@ -27,7 +27,11 @@ pub(super) fn cause(lines: &[String]) -> Option<(Option<String>, String)> {
         Some((phase.trim().to_owned(), reason.trim().trim_end_matches(':').to_owned()))
     });
     // Preflight lists its findings one a line, each of which is a reason of its own.
-    let findings: Vec<&str> = lines.iter().filter_map(|line| line.trim().strip_prefix("[ERROR ")?.split_once("]: ")).map(|(_, reason)| reason).collect();
+    let findings: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line.trim().strip_prefix("[ERROR ")?.split_once("]: "))
+        .map(|(_, reason)| reason)
+        .collect();
     let phase = named.as_ref().map(|(phase, _)| phase.clone());
     if !findings.is_empty() {
         return Some((phase, findings.join("; ")));
@@ -74,8 +78,13 @@ mod tests {
             cause(&preflight),
             Some((Some("preflight".into()), "Port 6443 is in use; running with swap on is not supported".into()))
         );
-        let wait = lines("[wait-control-plane] Waiting\nerror execution phase wait-control-plane: could not initialize a Kubernetes cluster\nTo see the stack trace");
-        assert_eq!(cause(&wait), Some((Some("wait-control-plane".into()), "could not initialize a Kubernetes cluster".into())));
+        let wait = lines(
+            "[wait-control-plane] Waiting\nerror execution phase wait-control-plane: could not initialize a Kubernetes cluster\nTo see the stack trace",
+        );
+        assert_eq!(
+            cause(&wait),
+            Some((Some("wait-control-plane".into()), "could not initialize a Kubernetes cluster".into()))
+        );
         assert_eq!(cause(&lines("no config file")), None);
     }
 }

@@ -38,7 +38,9 @@ impl Masker {
 }
 
 fn flush(run: &mut String, to: &mut String) {
-    let secret = is_bootstrap_token(run.trim_matches('.')) || run.split(['.', '/']).any(|part| part.len() >= LONG_RUN) || is_base64(run);
+    let secret = is_bootstrap_token(run.trim_matches('.'))
+        || run.split(['.', '/']).any(|part| part.len() >= LONG_RUN)
+        || is_base64(run);
     to.push_str(if secret { MASK } else { run });
     run.clear();
 }
@@ -68,7 +70,10 @@ mod tests {
     #[test]
     fn secrets_are_hidden_and_the_rest_stays_readable() {
         let table = [
-            ("kubeadm join 10.77.0.10:6443 --token abcdef.0123456789abcdef \\", "kubeadm join 10.77.0.10:6443 --token *** \\"),
+            (
+                "kubeadm join 10.77.0.10:6443 --token abcdef.0123456789abcdef \\",
+                "kubeadm join 10.77.0.10:6443 --token *** \\",
+            ),
             (
                 "  --discovery-token-ca-cert-hash sha256:8cb2de97839780a412b93877f8507ad6c94f73add17d5d7058e91741c9d5ec78",
                 "  --discovery-token-ca-cert-hash sha256:***",

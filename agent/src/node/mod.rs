@@ -94,7 +94,11 @@ async fn bootstrap(identity: NodeIdentity, controllers: Arc<Controllers>, report
         return fail(&reporter, "bootstrap data", cause);
     }
     if data.format != "cloud-config" {
-        return fail(&reporter, "bootstrap data", format!("format {:?} is not supported, only cloud-config is", data.format));
+        return fail(
+            &reporter,
+            "bootstrap data",
+            format!("format {:?} is not supported, only cloud-config is", data.format),
+        );
     }
     reporter.send_modify(|report| report.provider_id = Some(data.provider_id.clone()));
     Box::pin(apply::apply(&data, &mut journal, &reporter)).await;

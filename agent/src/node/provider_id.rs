@@ -33,7 +33,9 @@ fn split(content: &str) -> Vec<String> {
 }
 
 fn with_id(document: &str, provider_id: &str) -> Result<String, ProviderIdError> {
-    let plain = |error: &dyn std::fmt::Display| ProviderIdError(error.to_string().lines().next().unwrap_or_default().to_owned());
+    let plain = |error: &dyn std::fmt::Display| {
+        ProviderIdError(error.to_string().lines().next().unwrap_or_default().to_owned())
+    };
     let ours = document.contains("InitConfiguration") || document.contains("JoinConfiguration");
     if !ours {
         return Ok(document.to_owned());
@@ -50,7 +52,8 @@ fn with_id(document: &str, provider_id: &str) -> Result<String, ProviderIdError>
         "kubeadm.k8s.io/v1beta4" => true,
         other => return Err(ProviderIdError(format!("version {other} is not known"))),
     };
-    let registration = object(&mut value).and_then(|root| object(root.entry("nodeRegistration").or_insert(Value::Null)));
+    let registration =
+        object(&mut value).and_then(|root| object(root.entry("nodeRegistration").or_insert(Value::Null)));
     let arguments = registration.map(|registration| registration.entry("kubeletExtraArgs").or_insert(Value::Null));
     let Some(arguments) = arguments else {
         return Err(ProviderIdError(format!("nodeRegistration of {kind} is no object")));
@@ -119,11 +122,22 @@ mod tests {
                 "nodeRegistration:\n  kubeletExtraArgs:\n  - {name: provider-id, value: other://x}\n",
                 json!([{"name": ARGUMENT, "value": "other://x"}]),
             ),
-            ("v1beta3", "JoinConfiguration", "nodeRegistration:\n  kubeletExtraArgs: {v: \"4\"}\n", json!({"v": "4", ARGUMENT: ID})),
-            ("v1beta3", "InitConfiguration", "nodeRegistration:\n  kubeletExtraArgs: {provider-id: x}\n", json!({ARGUMENT: "x"})),
+            (
+                "v1beta3",
+                "JoinConfiguration",
+                "nodeRegistration:\n  kubeletExtraArgs: {v: \"4\"}\n",
+                json!({"v": "4", ARGUMENT: ID}),
+            ),
+            (
+                "v1beta3",
+                "InitConfiguration",
+                "nodeRegistration:\n  kubeletExtraArgs: {provider-id: x}\n",
+                json!({ARGUMENT: "x"}),
+            ),
         ];
         for (version, kind, rest, expected) in table {
-            let content = format!("---\napiVersion: kubeadm.k8s.io/{version}\nkind: {kind}\n{rest}---\nkind: Other\nx: 1\n");
+            let content =
+                format!("---\napiVersion: kubeadm.k8s.io/{version}\nkind: {kind}\n{rest}---\nkind: Other\nx: 1\n");
             let documents = parsed(&add(&content, ID).unwrap());
             assert_eq!(documents.len(), 3);
             assert_eq!(documents[1]["nodeRegistration"]["kubeletExtraArgs"], expected, "{version} {kind} {rest}");
@@ -136,13 +150,22 @@ mod tests {
         let content = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\nbootstrapTokens:\n- token: \"123456.0123456789012345\"\n  ttl: 0s\nnodeRegistration:\n  name: \"007\"\n  criSocket: unix:///run/x.sock\n  taints: []\n  kubeletExtraArgs:\n  - name: node-labels\n    value: \"a=true,b=no\"\n  - name: x\n    value: \"true\"\n";
         let mut before: Value = serde_saphyr::from_str(content).unwrap();
         let after: Value = serde_saphyr::from_str(&add(content, ID).unwrap()).unwrap();
-        before["nodeRegistration"]["kubeletExtraArgs"].as_array_mut().unwrap().push(json!({"name": ARGUMENT, "value": ID}));
+        before["nodeRegistration"]["kubeletExtraArgs"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"name": ARGUMENT, "value": ID}));
         assert_eq!(after, before);
     }
 
     #[test]
     fn files_that_are_not_kubeadms_are_untouched() {
-        for content in ["", "InitConfiguration", "apiVersion: v1\nkind: InitConfiguration\n", "a: [", "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n"] {
+        for content in [
+            "",
+            "InitConfiguration",
+            "apiVersion: v1\nkind: InitConfiguration\n",
+            "a: [",
+            "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n",
+        ] {
             assert_eq!(add(content, ID).unwrap(), content);
         }
     }

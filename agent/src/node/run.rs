@@ -83,7 +83,8 @@ async fn attend(command: &RunCommand, tail: &mut VecDeque<String>, heard: &mut i
     }
     let mut masker = Masker::default();
     let mut listen = |line: String| {
-        let masked: String = masker.mask(&line).chars().take(LONGEST_LINE).filter(|c| !c.is_control() || *c == '\t').collect();
+        let masked: String =
+            masker.mask(&line).chars().take(LONGEST_LINE).filter(|c| !c.is_control() || *c == '\t').collect();
         heard(&masked);
         if !masked.trim().is_empty() {
             tail.push_back(masked);
@@ -157,7 +158,10 @@ mod tests {
 
     #[tokio::test]
     async fn the_tail_is_short_and_holds_no_secret() {
-        let (_, result) = output(RunCommand::Shell("for i in $(seq 100); do echo line $i; done; echo --token abcdef.0123456789abcdef; false".into())).await;
+        let (_, result) = output(RunCommand::Shell(
+            "for i in $(seq 100); do echo line $i; done; echo --token abcdef.0123456789abcdef; false".into(),
+        ))
+        .await;
         let tail = result.unwrap_err().tail;
         assert_eq!(tail.len(), TAIL);
         assert_eq!(tail.last().unwrap(), "--token ***");

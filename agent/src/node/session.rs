@@ -31,7 +31,8 @@ impl Session for NodeSession {
     }
 
     fn pending(&mut self) -> Vec<Up> {
-        let mut messages: Vec<Up> = self.refused.drain(..).map(|work_id| Up::Result { work_id, outcome: refusal() }).collect();
+        let mut messages: Vec<Up> =
+            self.refused.drain(..).map(|work_id| Up::Result { work_id, outcome: refusal() }).collect();
         if self.report.has_changed().unwrap_or(false) {
             messages.push(Up::Node(self.report.borrow_and_update().clone()));
         }

@@ -59,7 +59,9 @@ impl Client {
             let patience = backoff.next();
             match self.attempt(patience).await {
                 Ok(Some(lease)) => return lease,
-                Ok(None) => info!("{}: no DHCP answer within {:.1} s, asking again", self.interface, patience.as_secs_f32()),
+                Ok(None) => {
+                    info!("{}: no DHCP answer within {:.1} s, asking again", self.interface, patience.as_secs_f32())
+                }
                 Err(error) => {
                     info!("{}: {error}, asking again in {:.1} s", self.interface, patience.as_secs_f32());
                     tokio::time::sleep(patience).await;
@@ -119,7 +121,8 @@ impl Client {
         loop {
             let Ok(received) = timeout_at(deadline, self.socket.recv(&mut buffer)).await else { return Ok(None) };
             let packet = buffer.get(..received?).unwrap_or_default();
-            if let Some(reply) = decode(packet, self.transaction, self.mac).filter(|reply| kinds.contains(&reply.kind)) {
+            if let Some(reply) = decode(packet, self.transaction, self.mac).filter(|reply| kinds.contains(&reply.kind))
+            {
                 return Ok(Some(reply));
             }
         }

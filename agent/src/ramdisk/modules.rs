@@ -40,12 +40,11 @@ pub(super) fn load_for_hardware(sys: &Path, folder: &Path) {
 }
 
 fn load(path: &Path) {
-    let result = File::open(path).map_err(|error| error.to_string()).and_then(|module| {
-        match finit_module(&module, c"", 0) {
+    let result =
+        File::open(path).map_err(|error| error.to_string()).and_then(|module| match finit_module(&module, c"", 0) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(error.to_string()),
-        }
-    });
+        });
     if let Err(error) = result {
         warn!("cannot load {}: {error}", path.display());
     }
@@ -111,7 +110,9 @@ impl Catalogue {
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     match (pattern.split_first(), text.split_first()) {
         (None, None) => true,
-        (Some((b'*', rest)), _) => matches(rest, text) || text.split_first().is_some_and(|(_, text)| matches(pattern, text)),
+        (Some((b'*', rest)), _) => {
+            matches(rest, text) || text.split_first().is_some_and(|(_, text)| matches(pattern, text))
+        }
         (Some((b'?', rest)), Some((_, text))) => matches(rest, text),
         (Some((b'[', rest)), Some((byte, text))) => {
             let Some(end) = rest.iter().position(|byte| *byte == b']') else { return false };

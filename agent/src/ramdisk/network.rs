@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn the_boot_nic_is_read_in_the_forms_that_loaders_write() {
-        for line in ["quiet BOOTIF=01-52-54-00-AB-00-01 x=y", "BOOTIF=52:54:00:ab:00:01", "BOOTIF=01:52:54:00:ab:00:01"] {
+        for line in ["quiet BOOTIF=01-52-54-00-AB-00-01 x=y", "BOOTIF=52:54:00:ab:00:01", "BOOTIF=01:52:54:00:ab:00:01"]
+        {
             assert_eq!(boot_nic_of(line).as_deref(), Some("52:54:00:ab:00:01"), "{line}");
         }
         assert_eq!(boot_nic_of("console=ttyS0"), None);

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bessemer_protocol::{
-    BootConfig, Failure, FailureCode, HostId, LeaveHow, Outcome, Report, Work, WorkId, WorkItem,
-};
+use bessemer_protocol::{BootConfig, Failure, FailureCode, HostId, LeaveHow, Outcome, Report, Work, WorkId, WorkItem};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
@@ -81,9 +79,7 @@ impl Worker {
     async fn leave(&self, id: WorkId, how: LeaveHow) -> Outcome {
         self.items.end(id, Outcome::Done { report: Report::Leaving });
         let mut changes = self.items.changes();
-        let stored = async {
-            while !self.items.is_stored(id) && changes.changed().await.is_ok() {}
-        };
+        let stored = async { while !self.items.is_stored(id) && changes.changed().await.is_ok() {} };
         if tokio::time::timeout(LEAVE_DEADLINE, stored).await.is_err() {
             warn!("the controller did not store the answer within {} s", LEAVE_DEADLINE.as_secs());
         }

@@ -11,14 +11,15 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::{get, post};
 use bessemer_protocol::{
-    Bootstrap, CONTROLLER_NAME, Down, EnrolRequest, EnrolResponse, HostId, NodeCertificateRequest,
+    Bootstrap, CONTROLLER_NAME, Down, EnrolRequest, EnrolResponse, HEARTBEAT_SECONDS, HostId, NodeCertificateRequest,
     NodeCertificateResponse, Refusal, Up, decode_line, encode_line,
 };
 use http_body_util::BodyExt;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateSigningRequestParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair,
 };
 use rustls::RootCertStore;
 use rustls::pki_types::PrivateKeyDer;
@@ -62,7 +63,8 @@ impl Controller {
         let ca = params.self_signed(&ca_key).unwrap();
         let issuer = Issuer::new(params, ca_key);
         let server_key = KeyPair::generate().unwrap();
-        let server = CertificateParams::new(vec![CONTROLLER_NAME.to_owned()]).unwrap().signed_by(&server_key, &issuer).unwrap();
+        let server =
+            CertificateParams::new(vec![CONTROLLER_NAME.to_owned()]).unwrap().signed_by(&server_key, &issuer).unwrap();
         let mut roots = RootCertStore::empty();
         roots.add(ca.der().clone()).unwrap();
         let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
@@ -170,8 +172,17 @@ async fn bootstrap(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 async fn stream(State(shared): State<Arc<Shared>>, body: Body) -> Response {
-    let (down, lines) = mpsc::unbounded_channel();
+    let (down, lines) = mpsc::unbounded_channel::<DownLine>();
+    let alive = down.downgrade();
     *shared.down.lock().unwrap() = Some(down);
+    tokio::spawn(async move {
+        let mut tick = tokio::time::interval(Duration::from_secs(HEARTBEAT_SECONDS));
+        loop {
+            tick.tick().await;
+            let Some(down) = alive.upgrade() else { return };
+            let _ = down.send(Ok(encode_line(&Down::Heartbeat).unwrap().into()));
+        }
+    });
     tokio::spawn(async move {
         let mut body = body;
         let mut rest = Vec::new();

@@ -8,7 +8,7 @@ use bessemer_images::cache::Cache;
 use bessemer_images::ramdisk::{self, RamdiskSpec};
 use bessemer_protocol::{BOOT_CONFIG_PATH, BootConfig};
 
-/// Variable that names a static agent; without it one is built, not optimised.
+/// Variable that names a static agent; without it one is built as it is shipped.
 pub const AGENT_VARIABLE: &str = "BESSEMER_AGENT";
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -26,8 +26,26 @@ fn unstripped() -> PathBuf {
         return path.into();
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "bessemer-agent", "--target", TARGET, "--message-format=json"])
+    let mut command = Command::new(cargo);
+    // What cargo tells this test about its crate would make it build others again.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    let output = command
+        .args([
+            "build",
+            "--quiet",
+            "--profile",
+            "agent",
+            "--package",
+            "bessemer-agent",
+            "--target",
+            TARGET,
+            "--message-format=json",
+        ])
         .env("RUSTFLAGS", "-Ctarget-feature=+crt-static")
         .stderr(Stdio::inherit())
         .output()
@@ -44,8 +62,12 @@ fn unstripped() -> PathBuf {
 
 /// Why machines cannot run here.
 pub fn missing() -> Option<String> {
-    let runs = |tool: &str| Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
-    ["qemu-system-x86_64", "apt-get", "dpkg-deb", "strip"].iter().find(|tool| !runs(tool)).map(|tool| format!("{tool} is missing"))
+    let runs =
+        |tool: &str| Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    ["qemu-system-x86_64", "apt-get", "dpkg-deb", "strip"]
+        .iter()
+        .find(|tool| !runs(tool))
+        .map(|tool| format!("{tool} is missing"))
 }
 
 const CONSOLE: &str = "console.log";
@@ -67,7 +89,12 @@ fn qemu(folder: &Path, disk: &Path, mebibytes: u32, processors: u32) -> Command 
         .arg(format!("if=none,id=d0,format=raw,file={},cache=unsafe,discard=unmap", disk.display()))
         .args(["-device", "virtio-blk-pci,drive=d0,serial=disk0,bootindex=1"])
         .args(["-netdev", "user,id=n0", "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:00:00:01,romfile="])
-        .args(["-uuid", "7b1c9a0e-2f64-4a39-9c35-2d1e7d7f0001", "-smbios", "type=1,manufacturer=Bessemer,serial=SN0001"])
+        .args([
+            "-uuid",
+            "7b1c9a0e-2f64-4a39-9c35-2d1e7d7f0001",
+            "-smbios",
+            "type=1,manufacturer=Bessemer,serial=SN0001",
+        ])
         .stdin(Stdio::null());
     command
 }
@@ -81,10 +108,14 @@ pub struct Machine {
 impl Machine {
     /// Boots with `config` as overlay. `disk` must exist.
     pub fn boot(folder: &Path, config: &BootConfig, disk: &Path) -> Self {
-        let spec = RamdiskSpec { agent: agent(folder), out_dir: folder.join("ramdisk"), cache: Cache::from_env().unwrap() };
+        let spec =
+            RamdiskSpec { agent: agent(folder), out_dir: folder.join("ramdisk"), cache: Cache::from_env().unwrap() };
         let built = ramdisk::build(&spec).unwrap();
         let agent_size = std::fs::metadata(&spec.agent).unwrap().len();
-        println!("ramdisk: agent of {agent_size} bytes, kernel {} of {} bytes, initrd of {} bytes", built.kernel, built.vmlinuz_size, built.initrd_size);
+        println!(
+            "ramdisk: agent of {agent_size} bytes, kernel {} of {} bytes, initrd of {} bytes",
+            built.kernel, built.vmlinuz_size, built.initrd_size
+        );
         let mut initrd = std::fs::read(&built.initrd).unwrap();
         initrd.resize(initrd.len().next_multiple_of(4), 0);
         initrd.extend(overlay(&serde_json::to_vec(config).unwrap()));

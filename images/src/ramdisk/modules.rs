@@ -77,7 +77,8 @@ fn info(module: &[u8]) -> Option<Info> {
         match std::str::from_utf8(entry).ok().and_then(|entry| entry.split_once('=')) {
             Some(("alias", alias)) => info.aliases.push(alias.to_owned()),
             Some(("depends", depends)) => {
-                info.depends.extend(depends.split(',').filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")));
+                info.depends
+                    .extend(depends.split(',').filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")));
             }
             _ => {}
         }

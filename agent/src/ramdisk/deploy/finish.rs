@@ -20,7 +20,8 @@ pub(super) fn finish(
     let (size, sector, disk) = (target.size(), target.sector(), target.buffered());
     let mut plan = gpt::plan(&mut image.head, size, sector).map_err(DeployError::BadImage)?;
     image.write_tail(target).map_err(failed("write the end of the image"))?;
-    seed::write(disk, (plan.seed_start, gpt::SEED_BYTES, sector), seed_data, identity).map_err(failed("write the seed"))?;
+    seed::write(disk, (plan.seed_start, gpt::SEED_BYTES, sector), seed_data, identity)
+        .map_err(failed("write the seed"))?;
     plan.write(&mut image.head, disk, size).map_err(DeployError::BadImage)?;
     target.sync().map_err(failed("flush"))?;
     disk.write_all_at(&image.head, 0).map_err(failed("write the first MiB"))?;

@@ -22,7 +22,8 @@ const MOST_ENTRIES: u32 = 1024;
 const BASIC_DATA: [u8; 16] = guid(0xEBD0_A0A2_B9E5_4433_87C0_68B6_B726_99C7);
 
 /// Types of partitions that hold a Linux root and may be grown: "Linux filesystem" and "Linux root (x86-64)" (Discoverable Partitions Specification).
-const ROOTS: [[u8; 16]; 2] = [guid(0x0FC6_3DAF_8483_4772_8E79_3D69_D847_7DE4), guid(0x4F68_BCE3_E8CD_4DB1_96E7_FBCA_F984_B709)];
+const ROOTS: [[u8; 16]; 2] =
+    [guid(0x0FC6_3DAF_8483_4772_8E79_3D69_D847_7DE4), guid(0x4F68_BCE3_E8CD_4DB1_96E7_FBCA_F984_B709)];
 
 /// On the disk the first three fields are little-endian.
 const fn guid(text: u128) -> [u8; 16] {
@@ -57,7 +58,10 @@ pub(super) fn plan(head: &mut [u8], size: u64, sector: u64) -> Result<Plan, Stri
     let used: Vec<(u32, u64)> =
         table.iter().filter(|(_, entry)| entry.is_used()).map(|(number, entry)| (number, entry.ending_lba)).collect();
     let (last, end) = used.iter().copied().max_by_key(|(_, end)| *end).ok_or("its partition table is empty")?;
-    if used.iter().any(|(number, _)| table.get(*number).is_some_and(|entry| entry.partition_name.as_str() == SEED_LABEL)) {
+    if used
+        .iter()
+        .any(|(number, _)| table.get(*number).is_some_and(|entry| entry.partition_name.as_str() == SEED_LABEL))
+    {
         return Err(format!("it has a partition named {SEED_LABEL:?} of its own"));
     }
     if end >= seed_first {
@@ -100,8 +104,11 @@ impl Plan {
 /// last sector of the disk.
 pub(super) fn partitions(head: &mut [u8], last: &[u8], sector: u64) -> Result<Vec<String>, String> {
     let table = read(head, sector)?;
-    let backup = gptman::GPTHeader::read_from(&mut Cursor::new(last)).map_err(|error| format!("backup table: {error}"))?;
-    if backup.primary_lba != table.header.backup_lba || backup.partition_entry_array_crc32 != table.header.partition_entry_array_crc32 {
+    let backup =
+        gptman::GPTHeader::read_from(&mut Cursor::new(last)).map_err(|error| format!("backup table: {error}"))?;
+    if backup.primary_lba != table.header.backup_lba
+        || backup.partition_entry_array_crc32 != table.header.partition_entry_array_crc32
+    {
         return Err("the two copies of the partition table differ".to_owned());
     }
     Ok(describe(&table))
@@ -109,8 +116,10 @@ pub(super) fn partitions(head: &mut [u8], last: &[u8], sector: u64) -> Result<Ve
 
 fn describe(table: &GPT) -> Vec<String> {
     let used = table.iter().filter(|(_, entry)| entry.is_used());
-    used.map(|(number, entry)| format!("{number} {} {}-{}", entry.partition_name.as_str(), entry.starting_lba, entry.ending_lba))
-        .collect()
+    used.map(|(number, entry)| {
+        format!("{number} {} {}-{}", entry.partition_name.as_str(), entry.starting_lba, entry.ending_lba)
+    })
+    .collect()
 }
 
 fn read(head: &mut [u8], sector: u64) -> Result<GPT, String> {

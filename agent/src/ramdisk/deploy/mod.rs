@@ -157,7 +157,9 @@ async fn fetch_and_write(job: &Job, target: &Arc<disk::Target>) -> Result<(write
     for source in &job.order.sources {
         let wiping = Arc::clone(target);
         blocking(move || {
-            wiping.destroy_tables().map_err(|error| disk_error(wiping.name(), "destroy the old partition tables", &error))
+            wiping
+                .destroy_tables()
+                .map_err(|error| disk_error(wiping.name(), "destroy the old partition tables", &error))
         })
         .await?;
         let (chunks, incoming) = mpsc::channel::<Chunk>(64);
@@ -178,7 +180,9 @@ async fn fetch_and_write(job: &Job, target: &Arc<disk::Target>) -> Result<(write
                 let rate = |bytes: u64| bytes as f64 / 1e6 / seconds;
                 info!(
                     "image: {fetched} bytes fetched, {} written in {seconds:.1} s ({:.1} MB/s on the wire, {:.1} MB/s of image)",
-                    image.length, rate(fetched), rate(image.length)
+                    image.length,
+                    rate(fetched),
+                    rate(image.length)
                 );
                 return Ok((image, fetched));
             }
@@ -195,7 +199,8 @@ async fn fetch_and_write(job: &Job, target: &Arc<disk::Target>) -> Result<(write
 async fn node_identity(job: &Job) -> Result<NodeIdentity, DeployError> {
     let fresh = keys::fresh().map_err(DeployError::Certificate)?;
     let request = NodeCertificateRequest { work_id: job.id, csr: fresh.csr };
-    let mut backoff = crate::backoff::Backoff::new(std::time::Duration::from_millis(500), std::time::Duration::from_secs(10));
+    let mut backoff =
+        crate::backoff::Backoff::new(std::time::Duration::from_millis(500), std::time::Duration::from_secs(10));
     loop {
         match job.controllers.post::<NodeCertificateResponse>("/v1/node-certificate", &request).await {
             Ok(NodeCertificateResponse { certificate }) => {

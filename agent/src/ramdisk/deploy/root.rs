@@ -37,7 +37,8 @@ pub(super) fn choose(found: &[FoundDisk], hints: &RootDeviceHints) -> Result<Dis
 /// Why not this disk.
 fn objection(found: &FoundDisk, hints: &RootDeviceHints) -> Option<&'static str> {
     let disk = &found.inventory;
-    let equals = |hint: &Option<String>, value: &str| hint.as_ref().is_none_or(|hint| hint.trim().eq_ignore_ascii_case(value));
+    let equals =
+        |hint: &Option<String>, value: &str| hint.as_ref().is_none_or(|hint| hint.trim().eq_ignore_ascii_case(value));
     let contains = |hint: &Option<String>, value: &str| {
         hint.as_ref().is_none_or(|hint| value.to_lowercase().contains(&hint.trim().to_lowercase()))
     };

@@ -128,11 +128,14 @@ fn an_image_becomes_a_disk_that_others_accept() {
     let partitions = deploy(&disk, &image, 77_777, false, &sha256(&image)).unwrap();
     assert_written(&disk, &image);
     let seed_first = 194_560;
-    assert_eq!(partitions, [
-        "1 ESP 2048-8191".to_owned(),
-        format!("2 root 8192-{}", seed_first - 1),
-        format!("3 config-2 {seed_first}-{}", seed_first + 131_071),
-    ]);
+    assert_eq!(
+        partitions,
+        [
+            "1 ESP 2048-8191".to_owned(),
+            format!("2 root 8192-{}", seed_first - 1),
+            format!("3 config-2 {seed_first}-{}", seed_first + 131_071),
+        ]
+    );
     outside_says_so(&disk, seed_first * 512);
 }
 
@@ -208,7 +211,13 @@ fn what_is_wrong_with_an_image_is_said_and_nothing_boots() {
     let table: [(&str, &[u8], bool, Digest, &str); 9] = [
         ("wrong digest", &image, false, sha256(b"x"), "image digest is sha256:"),
         ("cut", &image[..5 * MIB], true, sha256(&image), "no source gave the image"),
-        ("truncated zstd whose digest is right", cut, false, sha256(cut), "cannot be decoded although its digest is right"),
+        (
+            "truncated zstd whose digest is right",
+            cut,
+            false,
+            sha256(cut),
+            "cannot be decoded although its digest is right",
+        ),
         ("corrupt zstd", &corrupt, false, sha256(&compressed), "image digest is"),
         ("a web page", &page, false, sha256(&image), "image digest is"),
         ("longer than the disk", &long, false, sha256(&long), "longer than"),

@@ -19,8 +19,10 @@ pub(super) fn read(sys: &Path, proc: &Path) -> Cpu {
 }
 
 fn parse(cpuinfo: &str) -> Cpu {
-    let field = |line: &str| line.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-    let first: HashMap<String, String> = cpuinfo.lines().take_while(|line| !line.is_empty()).filter_map(field).collect();
+    let field =
+        |line: &str| line.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+    let first: HashMap<String, String> =
+        cpuinfo.lines().take_while(|line| !line.is_empty()).filter_map(field).collect();
     let get = |name: &str| first.get(name).cloned().unwrap_or_default();
     let count = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
     Cpu {

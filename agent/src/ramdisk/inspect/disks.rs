@@ -44,7 +44,8 @@ fn describe(folder: &Path, mounts: &str) -> Option<FoundDisk> {
         (false, false) => "SSD",
     };
     let mounted = mounts.lines().any(|line| {
-        line.strip_prefix(&device).is_some_and(|rest| rest.starts_with([' ', 'p']) || rest.starts_with(|c: char| c.is_ascii_digit()))
+        line.strip_prefix(&device)
+            .is_some_and(|rest| rest.starts_with([' ', 'p']) || rest.starts_with(|c: char| c.is_ascii_digit()))
     });
     let inventory = Disk {
         alternate_names: Vec::new(),
@@ -96,18 +97,26 @@ mod tests {
     #[test]
     fn only_whole_fixed_disks_are_listed() {
         let sys = tempfile::tempdir().unwrap();
-        disk(sys.path(), "vda", &[("size", "2048\n"), ("device/vendor", "0x1af4\n"), ("ro", "0\n"), ("serial", "disk0")]);
+        disk(
+            sys.path(),
+            "vda",
+            &[("size", "2048\n"), ("device/vendor", "0x1af4\n"), ("ro", "0\n"), ("serial", "disk0")],
+        );
         disk(sys.path(), "sr0", &[("size", "2048\n"), ("device/model", "DVD"), ("removable", "1\n")]);
         disk(sys.path(), "loop0", &[("size", "2048\n")]);
         disk(sys.path(), "vdb", &[("size", "0\n"), ("device/vendor", "x")]);
-        disk(sys.path(), "sda", &[
-            ("size", "4096\n"),
-            ("device/model", "QEMU"),
-            ("queue/rotational", "1\n"),
-            ("ro", "1\n"),
-            ("wwid", "naa.5000c500"),
-            ("sda1/holders/md0", ""),
-        ]);
+        disk(
+            sys.path(),
+            "sda",
+            &[
+                ("size", "4096\n"),
+                ("device/model", "QEMU"),
+                ("queue/rotational", "1\n"),
+                ("ro", "1\n"),
+                ("wwid", "naa.5000c500"),
+                ("sda1/holders/md0", ""),
+            ],
+        );
         let found = list_with(sys.path(), "/dev/sr0 / iso9660 ro 0 0\n/dev/vdab1 /x ext4 rw 0 0\n");
         let names: Vec<&str> = found.iter().map(|disk| disk.inventory.name.as_str()).collect();
         assert_eq!(names, ["/dev/sda", "/dev/vda"]);

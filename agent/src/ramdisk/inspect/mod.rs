@@ -59,7 +59,10 @@ fn nics(sys: &Path, boot_mac: &str, boot_address: &str) -> Vec<Nic> {
         let pxe = nic.mac == boot_mac;
         let megabits: Option<u32> = files::number(folder.join("speed"));
         Nic {
-            model: part("vendor").zip(part("device")).map(|(vendor, device)| format!("{vendor}:{device}")).unwrap_or_default(),
+            model: part("vendor")
+                .zip(part("device"))
+                .map(|(vendor, device)| format!("{vendor}:{device}"))
+                .unwrap_or_default(),
             ip: if pxe { boot_address.to_owned() } else { String::new() },
             speed_gbps: megabits.unwrap_or(0) / 1000,
             name: nic.name,
