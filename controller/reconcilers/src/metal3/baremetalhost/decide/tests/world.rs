@@ -1,0 +1,222 @@
+//! One host and all that surrounds it, led through its life pass by pass.
+
+use std::time::Duration;
+
+use bessemer_api::bessemer::BootTarget;
+use bessemer_api::metal3::Image;
+use bessemer_bmc::{BootDevice, BootOverride, Identity, PowerAction};
+use bessemer_protocol::{
+    BootId, DeployReport, Digest, DigestAlgorithm, Disk, HardwareDetails, Outcome, Report, Role, Work, WorkItem,
+};
+use k8s_openapi::api::core::v1::ObjectReference;
+
+use super::super::super::effect::{Answer, BmcFailure};
+use super::super::super::observed::{CredentialsView, PowerView, Seed};
+use super::super::*;
+use crate::outside::{AgentView, ItemView};
+
+/// One host and all that surrounds it.
+pub(super) struct World {
+    pub(super) seen: Observed,
+    pub(super) now: Timestamp,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let mut host = BareMetalHost::new("r7-u12", Default::default());
+        host.metadata.namespace = Some("metal".to_owned());
+        host.metadata.generation = Some(1);
+        host.spec.online = true;
+        host.spec.boot_mac_address = Some("52:54:00:00:00:01".to_owned());
+        host.spec.bmc = Some(bessemer_api::metal3::BmcDetails {
+            address: "ipmi://10.0.0.1".to_owned(),
+            credentials_name: "r7-u12-bmc".to_owned(),
+            ..Default::default()
+        });
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        let seen = Observed {
+            host,
+            record: None,
+            credentials: CredentialsView::Found { version: "7".to_owned(), labelled: true },
+            power: PowerView::Unknown,
+            agent: AgentView::default(),
+            started: now,
+            seed: Seed::fresh(0.0),
+        };
+        Self { seen, now }
+    }
+
+    /// One pass; the effect goes as `answer` says, or well.
+    pub(super) fn pass_with(&mut self, answer: impl FnOnce(&Effect) -> Option<Answer>) -> Option<Effect> {
+        self.seen.seed = Seed::fresh(0.0);
+        let decision = decide(&self.seen, self.now);
+        let (mut host, mut record) = (decision.host, decision.record);
+        if let Some(effect) = &decision.effect {
+            let answer = answer(effect).unwrap_or_else(|| self.well(effect));
+            conclude(&mut host, &mut record, effect, &answer, self.now, 0.0);
+        }
+        self.seen.host = host;
+        self.seen.record = Some(record);
+        decision.effect
+    }
+
+    pub(super) fn pass(&mut self) -> Option<Effect> {
+        self.pass_with(|_| None)
+    }
+
+    pub(super) fn well(&mut self, effect: &Effect) -> Answer {
+        let mut known = |on: bool| self.seen.power = PowerView::Known { on, at: self.now };
+        match effect {
+            Effect::Identify => {
+                known(false);
+                let firmware = "1.0".to_owned();
+                let identity = Identity { manufacturer_id: 674, product_id: 1, firmware, system_guid: None };
+                return Answer::Identified { identity, powered_on: false };
+            }
+            Effect::Power(action) => known(!matches!(action, PowerAction::ForceOff | PowerAction::GracefulOff)),
+            Effect::Send(item) => drop(self.seen.agent.items.insert(item.id, ItemView::default())),
+            Effect::Stored(work) => drop(self.seen.agent.items.remove(work)),
+            Effect::SetOverride(_) | Effect::LetGo { .. } => {}
+        }
+        Answer::Done
+    }
+
+    /// Passes until something is done to the world.
+    pub(super) fn effect(&mut self) -> Effect {
+        (0..10).find_map(|_| self.pass()).expect("nothing happens")
+    }
+
+    pub(super) fn sent(&mut self) -> WorkItem {
+        match self.effect() {
+            Effect::Send(item) => *item,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) fn wait(&mut self, wait: Duration) {
+        self.now = later(self.now, wait);
+    }
+
+    pub(super) fn boot(&self) -> BootRecordView {
+        let boot = self.record().boot.clone().unwrap();
+        BootRecordView { id: boot.id.parse().unwrap(), target: boot.target }
+    }
+
+    pub(super) fn record(&self) -> HostRecordStatus {
+        self.seen.record.clone().unwrap_or_default()
+    }
+
+    pub(super) fn connect(&mut self) {
+        let boot_id = Some(self.boot().id);
+        self.seen.agent = AgentView {
+            connected: true,
+            role: Some(Role::Ramdisk),
+            boot_id,
+            agent_version: Some("0.1.0".to_owned()),
+            ..AgentView::default()
+        };
+    }
+
+    pub(super) fn lose(&mut self) {
+        self.seen.agent.connected = false;
+        self.seen.agent.lost_since = Some(self.now);
+    }
+
+    pub(super) fn answer(&mut self, item: &WorkItem, outcome: Outcome) {
+        self.seen.agent.items.insert(item.id, ItemView { progress: None, outcome: Some(outcome) });
+    }
+
+    pub(super) fn claim(&mut self) {
+        self.seen.host.spec.consumer_ref = Some(ObjectReference {
+            kind: Some("Metal3Machine".to_owned()),
+            name: Some("cp-abcde".to_owned()),
+            namespace: Some("metal".to_owned()),
+            ..Default::default()
+        });
+        self.seen.host.spec.image = Some(image());
+        self.seen.host.metadata.generation = Some(2);
+    }
+
+    pub(super) fn state(&self) -> ProvisioningState {
+        self.seen.status().provisioning.state
+    }
+
+    pub(super) fn error(&self) -> (Option<ErrorType>, String) {
+        let status = self.seen.status();
+        (status.error_type, status.error_message)
+    }
+
+    /// Registered and in the ramdisk, its agent connected.
+    pub(super) fn in_ramdisk() -> Self {
+        let mut world = Self::new();
+        assert_eq!(world.effect(), Effect::Identify);
+        assert_eq!(world.effect(), Effect::SetOverride(BootOverride::once(BootDevice::Pxe)));
+        assert_eq!(world.effect(), Effect::Power(PowerAction::On));
+        world.connect();
+        world
+    }
+
+    pub(super) fn available() -> Self {
+        let mut world = Self::in_ramdisk();
+        let item = world.sent();
+        world.answer(&item, inspected());
+        assert_eq!(world.effect(), Effect::Stored(item.id));
+        assert_eq!(world.state(), ProvisioningState::Available);
+        world
+    }
+
+    /// Claimed, with its deployment sent.
+    pub(super) fn deploying() -> (Self, WorkItem) {
+        let mut world = Self::available();
+        world.claim();
+        let item = world.sent();
+        assert!(matches!(item.work, Work::Deploy(_)));
+        (world, item)
+    }
+
+    pub(super) fn provisioned() -> Self {
+        let (mut world, item) = Self::deploying();
+        world.answer(&item, deployed());
+        world.effect();
+        world.effect();
+        let leave = world.sent();
+        world.answer(&leave, Outcome::Done { report: Report::Leaving });
+        assert_eq!(world.pass(), None);
+        assert_eq!(world.state(), ProvisioningState::Provisioned);
+        world
+    }
+}
+
+pub(super) struct BootRecordView {
+    pub(super) id: BootId,
+    pub(super) target: BootTarget,
+}
+
+pub(super) fn image() -> Image {
+    Image {
+        url: "http://10.77.0.1:8080/images/debian.raw.zst".to_owned(),
+        checksum: Some("ab".repeat(32)),
+        checksum_type: Some("sha256".to_owned()),
+        format: Some("raw".to_owned()),
+        ..Image::default()
+    }
+}
+
+pub(super) fn inspected() -> Outcome {
+    Outcome::Done { report: Report::Inspected { hardware: Box::new(HardwareDetails::default()) } }
+}
+
+pub(super) fn deployed() -> Outcome {
+    let digest = Digest { algorithm: DigestAlgorithm::Sha256, hex: "ab".repeat(32) };
+    let report =
+        DeployReport { disk: Disk::default(), fetched_bytes: 1, image_bytes: 2, digest, partitions: Vec::new() };
+    Outcome::Done { report: Report::Deployed(report) }
+}
+
+pub(super) fn refused() -> Answer {
+    Answer::Failed(BmcFailure {
+        message: "bmc 10.0.0.1 refuses user \"admin\": wrong password".to_owned(),
+        transient: false,
+        refused: true,
+    })
+}
