@@ -5,8 +5,9 @@ use std::io::IsTerminal;
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
-/// What `RUST_LOG` defaults to.
-const DEFAULT_FILTER: &str = "info";
+/// What `RUST_LOG` defaults to. The client library
+/// names each object at each reconcile, which our own lines do once, and logs errors that it also returns.
+const DEFAULT_FILTER: &str = "info,kube_client=off,kube_runtime=warn";
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -128,7 +128,8 @@ async fn start(
     let kubeconfig = link_kubeconfig(&options.state, &serving.kubeconfig_path)?;
     let api_address = serving.local_addr;
 
-    let outside = Outside { bmc: Arc::new(Connector::new()), agents: hub, workload: Arc::new(KubeWorkloadClusters::new(client)) };
+    let outside =
+        Outside { bmc: Arc::new(Connector::new()), agents: hub, workload: Arc::new(KubeWorkloadClusters::new(client)) };
     let ended = stop.clone();
     parts.spawn(async move {
         endpoint.run(ended).await;
