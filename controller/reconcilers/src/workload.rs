@@ -41,7 +41,7 @@ impl KubeWorkloadClusters {
         let name = kubeconfig_secret(&cluster.name);
         let secrets: Api<Secret> = Api::namespaced(self.management.clone(), &cluster.namespace);
         let unreachable = |why: String| WorkloadError::Unreachable { cluster: cluster.clone(), why };
-        let secret = secrets.get_opt(&name).await.map_err(|error| unreachable(error.to_string()))?;
+        let secret = secrets.get_opt(&name).await.map_err(|error| unreachable(cause(&error)))?;
         let Some(secret) = secret else {
             return Err(WorkloadError::NoKubeconfig { namespace: cluster.namespace.clone(), secret: name });
         };
@@ -69,7 +69,7 @@ impl KubeWorkloadClusters {
     ) -> Result<T, WorkloadError> {
         let unreachable = |why: String| WorkloadError::Unreachable { cluster: cluster.clone(), why };
         match tokio::time::timeout(CALL_DEADLINE, answer).await {
-            Ok(result) => result.map_err(|error| unreachable(error.to_string())),
+            Ok(result) => result.map_err(|error| unreachable(cause(&error))),
             Err(_) => Err(unreachable(format!("no answer within {CALL_DEADLINE:?}"))),
         }
     }
@@ -110,6 +110,15 @@ async fn connect(kubeconfig: &str) -> Result<Client, String> {
     // What proxies this process was started with says nothing about the way to a node.
     config.proxy_url = None;
     Client::try_from(config).map_err(|error| error.to_string())
+}
+
+/// The innermost error: what wraps it says only that something failed.
+fn cause(error: &kube::Error) -> String {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
 }
 
 fn view(node: &Node) -> NodeView {

@@ -15,7 +15,7 @@ use super::observe::{NodeLook, Observed};
 use crate::cluster::is_paused;
 use crate::kubernetes::{controller_of, is_deleting, own, time};
 
-/// While the Node is awaited: it comes by itself, and nothing tells us.
+/// While the Node is awaited, or awaited to be ready: nothing of the workload cluster is watched yet.
 const NODE_POLL: Duration = Duration::from_secs(3);
 /// For a workload cluster that does not answer.
 const UNREACHABLE_POLL: Duration = Duration::from_secs(10);
@@ -124,7 +124,6 @@ fn node(seen: &Observed, machine: &mut Machine) -> Option<Duration> {
     match &seen.node {
         NodeLook::NotYet => None,
         NodeLook::Missing => Some(NODE_POLL),
-        NodeLook::Unreachable(_) if status.node_ref.is_none() => Some(NODE_POLL),
         NodeLook::Unreachable(_) => Some(UNREACHABLE_POLL),
         NodeLook::Found(node) => {
             status.node_ref = Some(NameReference { name: node.name.clone() });

@@ -36,7 +36,7 @@ fn phases_and_waits() {
     for (observed, phase, wake, healthy) in [
         (seen(false, false, NodeLook::NotYet), "Pending", None, "InspectionFailed"),
         (seen(true, false, NodeLook::NotYet), "Provisioning", None, "InspectionFailed"),
-        (seen(true, true, away()), "Provisioned", Some(NODE_POLL), "ConnectionDown"),
+        (seen(true, true, away()), "Provisioned", Some(UNREACHABLE_POLL), "ConnectionDown"),
         (seen(true, true, NodeLook::Missing), "Provisioned", Some(NODE_POLL), "NodeDoesNotExist"),
         (seen(true, true, node(false)), "Running", Some(NODE_POLL), "NodeNotHealthy"),
         (seen(true, true, node(true)), "Running", Some(HEALTHY_POLL), "NodeHealthy"),

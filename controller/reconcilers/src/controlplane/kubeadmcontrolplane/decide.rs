@@ -14,8 +14,8 @@ use crate::cluster::{infrastructure_is_provisioned, is_paused};
 use crate::controlplane::certificates::Purpose;
 use crate::kubernetes::{is_deleting, time};
 
-/// While the control plane is awaited: it comes by itself, and nothing tells us.
-const SERVES_POLL: Duration = Duration::from_secs(5);
+/// While the control plane is awaited; a Machine that gets further wakes it earlier.
+const SERVES_POLL: Duration = Duration::from_secs(10);
 /// Deletions are seen by watches; this is for one that was missed.
 const DELETION_POLL: Duration = Duration::from_secs(10);
 

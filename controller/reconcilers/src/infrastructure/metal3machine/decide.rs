@@ -15,6 +15,7 @@ use super::observe::Observed;
 use crate::cluster::{cluster_label, infrastructure_is_provisioned, is_paused};
 use crate::infrastructure::provider_id;
 use crate::kubernetes::{Key, is_deleting, time};
+use crate::metal3::baremetalhost::node_phase;
 
 /// One step.
 #[derive(Debug, Clone)]
@@ -141,7 +142,12 @@ fn follow(seen: &Observed, host: &BareMetalHost, object: &mut Metal3Machine) -> 
         return wanted("Ready", false, "BootstrapFailed", format!("host {name}: {step} failed: {cause}{output}"));
     }
     match status.provisioning.state {
-        ProvisioningState::Provisioned => wanted("Ready", true, "Ready", ""),
+        // Changes here wake the Machine, which looks for the Node at once when bootstrapping is done.
+        ProvisioningState::Provisioned => {
+            let phase = seen.node.as_ref().map(|node| &node.phase).filter(|phase| **phase != NodePhase::Done);
+            let message = phase.map_or_else(String::new, |phase| format!("host {name}: {}", node_phase(phase)));
+            wanted("Ready", true, "Ready", message)
+        }
         state => {
             let progress =
                 conditions::get(&status.conditions, "Progressing").map(|condition| condition.message.clone());

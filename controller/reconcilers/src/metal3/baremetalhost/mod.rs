@@ -25,6 +25,7 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt};
 
+pub(crate) use decide::node_phase;
 pub(crate) use observed::{claim, host_id};
 use power_memo::PowerMemo;
 

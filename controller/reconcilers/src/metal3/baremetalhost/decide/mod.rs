@@ -26,6 +26,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 
 pub(crate) use conclude::conclude;
+pub(crate) use notice::node_phase;
 
 use super::budgets::{INSPECT_BUDGET, POWER_POLL};
 use super::effect::Effect;

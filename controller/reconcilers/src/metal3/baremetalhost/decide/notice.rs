@@ -55,7 +55,7 @@ fn role_word(role: Role) -> &'static str {
 }
 
 /// How far a node agent is, in a few words.
-fn node_phase(phase: &NodePhase) -> String {
+pub(crate) fn node_phase(phase: &NodePhase) -> String {
     match phase {
         NodePhase::Waiting => "waits for bootstrap data".to_owned(),
         NodePhase::Applying { step } => format!("applies {step}"),
