@@ -37,10 +37,11 @@ impl HostReconciler {
         let Some(effect) = decision.effect else { return Ok(next(decision.wake)) };
 
         let answer = self.carry_out(key, &sight, &host, &effect).await;
-        if !matches!(answer, Answer::Done) || matches!(effect, Effect::Power(_) | Effect::SetOverride(_)) {
-            tracing::info!(host = %key, ?effect, ?answer, "host");
+        match &answer {
+            Answer::Failed(failure) => tracing::warn!(host = %key, %effect, why = failure.message, "not done"),
+            answer => tracing::info!(host = %key, %effect, ?answer, "host"),
         }
-        let concluded = self.settle(key, &sight, host, record, &effect, &answer).await?;
+        let concluded = Box::pin(self.settle(key, &sight, host, record, &effect, &answer)).await?;
         // What was just concluded may allow the next step or hold it back: the rules tell.
         Ok(if concluded { Action::requeue(Duration::ZERO) } else { next(decision.wake) })
     }

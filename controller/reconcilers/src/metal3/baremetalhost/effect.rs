@@ -1,7 +1,9 @@
 //! What a decision may do to the world, one at a time, and what comes of it.
 
+use std::fmt;
+
 use bessemer_bmc::{BmcError, BootOverride, Identity, PowerAction};
-use bessemer_protocol::{WorkId, WorkItem};
+use bessemer_protocol::{Work, WorkId, WorkItem};
 
 /// One act outside the Kubernetes API.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +23,26 @@ pub(crate) enum Effect {
         /// Why.
         reason: &'static str,
     },
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Identify => f.write_str("identify"),
+            Self::SetOverride(wanted) => write!(f, "boot override {wanted}"),
+            Self::Power(action) => action.fmt(f),
+            Self::Send(item) => {
+                let work = match item.work {
+                    Work::Inspect => "inspect",
+                    Work::Deploy(_) => "deploy",
+                    Work::Leave { .. } => "leave",
+                };
+                write!(f, "send {work} {}", item.id)
+            }
+            Self::Stored(work) => write!(f, "result of {work} stored"),
+            Self::LetGo { reason } => write!(f, "let go: {reason}"),
+        }
+    }
 }
 
 /// How an effect went.
