@@ -17,6 +17,9 @@ const ROOT_VARIABLE: &str = "BESSEMER_RACK_DIR";
 /// Short, because names of sockets have an end at 107 bytes; on a disk, because it holds the hosts' disks.
 const ROOT: &str = "/var/lib/bessemer-rack";
 
+/// The file that makes a folder a rack's.
+const HOLDERS: &str = "holders.json";
+
 /// How long a keeper whose parent is gone may take to end everything.
 const KEEPER_ENDS: Duration = Duration::from_secs(20);
 
@@ -91,20 +94,25 @@ impl Place {
 
     pub(crate) fn write_holders(&self, holders: &Holders) -> Result<()> {
         let path = self.holders_path();
-        fs::write(&path, serde_json::to_vec(holders)?).with_context(|| format!("cannot write {}", path.display()))
+        // renamed into place: a sweep that reads meanwhile must not take the rack for abandoned
+        let fresh = path.with_extension("new");
+        fs::write(&fresh, serde_json::to_vec(holders)?)
+            .and_then(|()| fs::rename(&fresh, &path))
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     pub(crate) fn holders(&self) -> Holders {
-        // a run that was killed while writing it left nothing readable and nothing running
+        // a run that was killed before it wrote them had started nothing yet
         fs::read(self.holders_path()).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
 
     fn holders_path(&self) -> PathBuf {
-        self.dir.join("holders.json")
+        self.dir.join(HOLDERS)
     }
 
     /// Makes sure that nothing of an earlier rack of this name is left. Says what it found; errors if it is in use.
     pub(crate) fn sweep(&self) -> Result<Option<String>> {
+        self.is_ours()?;
         let holders = self.holders();
         if let Some(owner) = holders.owner.filter(|owner| owner.is_alive()) {
             bail!("rack {} is in use by process {}: wait for it or end it", self.dir.display(), owner.pid());
@@ -120,6 +128,27 @@ impl Place {
         let left = self.dir.exists() || self.namespace.path().exists();
         let ended = self.clear()?;
         Ok(left.then(|| format!("swept {}: {ended} processes, its namespace and files", self.dir.display())))
+    }
+
+    /// Refuses a folder or a namespace that no rack under this root made: it is somebody else's, and sweeping it would
+    /// delete their files or end their processes. A rack has its holders written before anything else is made.
+    fn is_ours(&self) -> Result<()> {
+        if self.holders_path().exists() {
+            return Ok(());
+        }
+        ensure!(
+            !self.namespace.path().exists(),
+            "network namespace {} belongs to no rack under {}: end that rack where it was started, or remove it with \
+             `ip netns delete`",
+            self.namespace.path().display(),
+            root().display()
+        );
+        match fs::remove_dir(&self.dir) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).with_context(|| {
+                format!("{} is not a rack's folder: choose another {ROOT_VARIABLE} or remove it", self.dir.display())
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Ends everything in the namespace except the calling process, and removes namespace and files. Says how many
@@ -148,5 +177,39 @@ fn root() -> PathBuf {
 /// The ids of the racks that have a folder.
 pub(crate) fn known() -> Vec<String> {
     let Ok(entries) = fs::read_dir(root()) else { return vec![] };
-    entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    entries
+        .flatten()
+        .filter(|entry| entry.path().join(HOLDERS).exists())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(dir: PathBuf) -> Place {
+        Place { dir, namespace: Namespace::of_rack("nobodys") }
+    }
+
+    #[test]
+    fn a_folder_that_is_no_racks_is_not_swept() {
+        let root = tempfile::tempdir().unwrap();
+        let theirs = root.path().join("work");
+        fs::create_dir(&theirs).unwrap();
+        fs::write(theirs.join("thesis.txt"), "years").unwrap();
+        let error = place(theirs.clone()).sweep().unwrap_err();
+        assert!(format!("{error:#}").contains("is not a rack's folder"), "{error:#}");
+        assert_eq!(fs::read_to_string(theirs.join("thesis.txt")).unwrap(), "years");
+    }
+
+    #[test]
+    fn a_folder_claimed_and_abandoned_is_swept() {
+        let root = tempfile::tempdir().unwrap();
+        let ours = place(root.path().join("rack"));
+        fs::create_dir(&ours.dir).unwrap();
+        ours.write_holders(&Holders::default()).unwrap();
+        assert!(ours.sweep().unwrap().is_some());
+        assert!(!ours.dir.exists());
+    }
 }

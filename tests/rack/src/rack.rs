@@ -54,12 +54,15 @@ impl Rack {
         place::known().iter().filter(unused).filter_map(|id| Self::sweep(id).transpose()).collect()
     }
 
-    /// Ends every rack that was left running with [`Rack::keep`] or by a killed run. Says what was found.
-    ///
-    /// # Errors
-    /// When a rack is in use, or something cannot be ended.
-    pub fn down_all() -> Result<Vec<String>> {
-        place::known().iter().filter_map(|id| Self::sweep(id).transpose()).collect()
+    /// Ends every rack that was left running with [`Rack::keep`] or by a killed run. Says what was found, and which
+    /// racks were let be because they are in use.
+    #[must_use]
+    pub fn down_all() -> Vec<String> {
+        let down = |id: String| match Self::sweep(&id) {
+            Ok(swept) => swept,
+            Err(error) => Some(format!("{error:#}")),
+        };
+        place::known().into_iter().filter_map(down).collect()
     }
 
     /// Starts a rack with this very program as its helper; see [`crate::helper`].

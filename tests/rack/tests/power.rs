@@ -2,6 +2,7 @@
 //! on the bridge.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -110,4 +111,26 @@ fn what_a_killed_run_left_is_swept_by_the_next() {
     assert!(!path.exists());
     assert_eq!(Rack::sweep("test-sweep").unwrap(), None);
     rack("test-sweep", &["a"]).unwrap().stop().unwrap();
+}
+
+#[test]
+fn a_killed_owner_takes_its_rack_along() {
+    if let Some(why) = impossible() {
+        println!("SKIP {why}");
+        return;
+    }
+    let mut owner =
+        Command::new(HELPER).args(["hold", "test-kill"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(owner.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "held\n");
+    let dir = Path::new("/var/lib/bessemer-rack/test-kill");
+    let holders = std::fs::read_to_string(dir.join("holders.json")).unwrap();
+    let keeper = holders.split("\"keeper\":{\"pid\":").nth(1).unwrap().split(',').next().unwrap();
+    let keeper = bessemer_rack::Process::of(keeper.parse().unwrap()).unwrap();
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    assert!(keeper.wait_gone(Duration::from_secs(30)), "the keeper is still there");
+    assert!(!dir.exists());
+    assert!(!Path::new("/run/netns/bessemer-rack-test-kill").exists());
 }

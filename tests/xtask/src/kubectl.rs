@@ -30,9 +30,10 @@ impl<'rack> Kubectl<'rack> {
     /// The same program for another cluster, whose kubeconfig it writes next to this one's.
     pub(crate) fn for_cluster(&self, name: &str, kubeconfig: &[u8]) -> Result<Self> {
         let path = self.rack.dir().join(format!("{name}.kubeconfig"));
-        let mut file = std::fs::File::create(&path)?;
-        std::os::unix::fs::PermissionsExt::set_mode(&mut file.metadata()?.permissions(), 0o600);
-        file.write_all(kubeconfig)?;
+        let mut options = std::fs::OpenOptions::new();
+        // it holds the cluster administrator's key
+        std::os::unix::fs::OpenOptionsExt::mode(options.write(true).create(true).truncate(true), 0o600);
+        options.open(&path)?.write_all(kubeconfig)?;
         Ok(Self { rack: self.rack, program: self.program.clone(), kubeconfig: path })
     }
 

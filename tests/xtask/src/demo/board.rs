@@ -27,9 +27,7 @@ impl Board {
             _ => String::new(),
         };
         if !summary.is_empty() && self.shown.get(&key) != Some(&summary) {
-            if !matches!(text(object, "/kind"), "HostRecord") || !summary.starts_with('-') {
-                lines.push(format!("{key}: {summary}"));
-            }
+            lines.push(format!("{key}: {summary}"));
             self.shown.insert(key, summary);
         }
         lines
@@ -79,11 +77,11 @@ fn record(object: &Value) -> String {
 
 fn machine(object: &Value) -> String {
     let node = text(object, "/status/nodeRef/name");
-    let mut summary = text(object, "/status/phase").to_owned();
-    if !node.is_empty() {
-        summary += &format!(", node {node}");
+    let phase = text(object, "/status/phase");
+    if node.is_empty() {
+        return with_conditions(phase, object, &["BootstrapConfigReady", "InfrastructureReady"]);
     }
-    with_conditions(&summary, object, &["BootstrapConfigReady", "InfrastructureReady", "NodeReady"])
+    with_conditions(&format!("{phase}, node {node}"), object, &["NodeReady"])
 }
 
 /// The summary and, of the named conditions, those that are true, and why the others are not.

@@ -110,9 +110,9 @@ fn walk(
 
     let feed = Feed::open(&kubectl, &WATCHED)?;
     let mut board = Board::default();
-    while !phases.complete() {
+    while let Some(awaited) = phases.waiting_for() {
         let Some(seen) = feed.next(until)? else {
-            bail!("not done {} after power-off; waited for: {}", deadline::show(PATH), phases.waiting_for());
+            bail!("not done {} after power-off; waited for: {awaited}", deadline::show(PATH));
         };
         ensure!(controller.is_alive(), "bessemer up ended by itself");
         phases.see(&seen.object, elapsed());

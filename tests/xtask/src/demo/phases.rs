@@ -10,7 +10,7 @@ use super::feed::text;
 type Milestone = (&'static str, fn(&Value) -> bool);
 
 /// In the order in which they come.
-const MILESTONES: [Milestone; 8] = [
+const MILESTONES: [Milestone; 9] = [
     ("BMC's password checked", |object| is("BareMetalHost", object) && !matches!(state(object), "" | "registering")),
     ("powered on, booted from the network, agent enrolled", |object| {
         is("HostRecord", object) && object.pointer("/status/boot/enrolled") == Some(&Value::Bool(true))
@@ -27,10 +27,11 @@ const MILESTONES: [Milestone; 8] = [
     ("booted from its disk, agent back as node", |object| {
         is("HostRecord", object) && text(object, "/status/agent/role") == "node"
     }),
-    ("kubeadm init, Node registered", |object| {
-        is("Machine", object) && !text(object, "/status/nodeRef/name").is_empty()
-    }),
+    ("kubelet up, Node registered", |object| is("Machine", object) && !text(object, "/status/nodeRef/name").is_empty()),
     ("Machine running", |object| is("Machine", object) && text(object, "/status/phase") == "Running"),
+    ("kubeadm init done", |object| {
+        is("HostRecord", object) && text(object, "/status/agent/nodePhase") == "bootstrapped"
+    }),
 ];
 
 fn is(kind: &str, object: &Value) -> bool {
@@ -45,7 +46,6 @@ fn state(object: &Value) -> &str {
 #[derive(Debug, Default)]
 pub(crate) struct Phases {
     reached: Vec<(&'static str, Duration)>,
-    next: usize,
 }
 
 impl Phases {
@@ -54,24 +54,19 @@ impl Phases {
         self.reached.push((name, at));
     }
 
-    /// Notes what this object shows to be reached. Points passed unseen take no time of their own.
+    /// Notes what this object shows to be reached for the first time.
     pub(crate) fn see(&mut self, object: &Value, at: Duration) {
-        let ahead = MILESTONES.iter().enumerate().skip(self.next);
-        if let Some(last) = ahead.filter(|(_, (_, reached))| reached(object)).map(|(index, _)| index).next_back() {
-            let passed = MILESTONES.iter().take(last + 1).skip(self.next);
-            self.reached.extend(passed.map(|(name, _)| (*name, at)));
-            self.next = last + 1;
-        }
+        let new: Vec<_> = self.ahead().filter(|(_, reached)| reached(object)).map(|(name, _)| (*name, at)).collect();
+        self.reached.extend(new);
     }
 
-    /// The first point that is not reached.
-    pub(crate) fn waiting_for(&self) -> &'static str {
-        MILESTONES.get(self.next).map_or("the Node to be Ready", |(name, _)| name)
+    /// The first point that is not reached; `None` when all are.
+    pub(crate) fn waiting_for(&self) -> Option<&'static str> {
+        self.ahead().map(|(name, _)| *name).next()
     }
 
-    /// All points that objects tell are reached.
-    pub(crate) fn complete(&self) -> bool {
-        self.next == MILESTONES.len()
+    fn ahead(&self) -> impl Iterator<Item = &'static Milestone> {
+        MILESTONES.iter().filter(|(name, _)| !self.reached.iter().any(|(reached, _)| reached == name))
     }
 
     /// One line per point, with the time since the one before.
@@ -98,11 +93,13 @@ mod tests {
         let mut phases = Phases::default();
         phases.reach("start", Duration::from_secs(1));
         phases.see(&host("registering"), Duration::from_secs(2));
-        assert_eq!(phases.waiting_for(), "BMC's password checked");
+        assert_eq!(phases.waiting_for(), Some("BMC's password checked"));
         phases.see(&host("available"), Duration::from_secs(3));
         phases.see(&host("available"), Duration::from_secs(4));
-        assert_eq!(phases.waiting_for(), "image written and checked");
-        assert!(!phases.complete());
+        // the agent's enrolment was not seen yet, and is not taken for seen
+        assert_eq!(phases.waiting_for(), Some("powered on, booted from the network, agent enrolled"));
+        phases.see(&json!({"kind": "HostRecord", "status": {"boot": {"enrolled": true}}}), Duration::from_secs(5));
+        assert_eq!(phases.waiting_for(), Some("image written and checked"));
         let table = phases.table();
         assert_eq!(table.lines().count(), 5, "{table}");
         assert!(table.contains("   2.0 s    3.0 s  BMC's password checked"), "{table}");
