@@ -1,4 +1,4 @@
-//! Which key stands for which boot. In memory only: after a restart the certificates in agents' hands are still verified
+//! Which key stands for which boot, and for which installed system. In memory only: after a restart the certificates in agents' hands are still verified
 //! and authorised, and the boot's record says that it has enrolled.
 
 use std::collections::HashMap;
@@ -11,6 +11,7 @@ use crate::identity::KeyDigest;
 #[derive(Default)]
 pub(super) struct Enrolments {
     boots: Mutex<HashMap<BootId, Enrolment>>,
+    nodes: Mutex<HashMap<HostId, KeyDigest>>,
 }
 
 struct Enrolment {
@@ -68,6 +69,16 @@ impl Enrolments {
         self.boots().get(&boot).is_none_or(|known| known.key == key)
     }
 
+    /// A node certificate was signed: a disk that was written before holds an older one, which ends.
+    pub(super) fn node(&self, host: HostId, key: KeyDigest) {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).insert(host, key);
+    }
+
+    /// False when a later deployment has put another key on the host's disk.
+    pub(super) fn is_current_node(&self, host: HostId, key: KeyDigest) -> bool {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).get(&host).is_none_or(|known| *known == key)
+    }
+
     fn boots(&self) -> MutexGuard<'_, HashMap<BootId, Enrolment>> {
         self.boots.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -105,6 +116,15 @@ mod tests {
         enrolments.used(boot, host, key("a"));
         assert!(matches!(enrolments.standing(boot, key("b")), Standing::Spent { same_key: false, .. }));
         assert!(!enrolments.is_current(boot, key("b")));
+    }
+
+    #[test]
+    fn the_last_node_certificate_is_the_one_that_counts() {
+        let (enrolments, host) = (Enrolments::default(), HostId::random());
+        assert!(enrolments.is_current_node(host, key("a")), "issued before a restart");
+        enrolments.node(host, key("b"));
+        assert!(enrolments.is_current_node(host, key("b")));
+        assert!(!enrolments.is_current_node(host, key("a")));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Who is at the other end of a connection, by its TLS certificate.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use rustls_pki_types::CertificateDer;
-use std::sync::Arc;
 
 use super::Shared;
 use super::refusal::Refuse;
@@ -37,10 +37,14 @@ impl FromRequestParts<Shared> for Agent {
             Some(Err(error)) => return Err(Refuse::unauthorised(error)),
             Some(Ok(certificate)) => certificate.clone(),
         };
-        if let RoleIdentity::Ramdisk { boot } = who.role
-            && !shared.enrolments.is_current(boot, key)
-        {
-            return Err(Refuse::forbidden("another key has enrolled for this boot since"));
+        let (current, newer) = match who.role {
+            RoleIdentity::Ramdisk { boot } => (shared.enrolments.is_current(boot, key), "enrolled for this boot"),
+            RoleIdentity::Node { .. } => {
+                (shared.enrolments.is_current_node(who.host, key), "been certified for this host's system")
+            }
+        };
+        if !current {
+            return Err(Refuse::forbidden(format_args!("another key has {newer} since")));
         }
         shared.hosts.authorise(&who).await.map_err(|refused| Refuse::by_authority(&who.host, refused))?;
         Ok(Self { who, key, address: peer.address })

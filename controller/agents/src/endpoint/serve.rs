@@ -24,10 +24,10 @@ const MAX_CONNECTIONS: usize = 16_384;
 /// How long a client may take for its TLS handshake, and for a request's head.
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How often an idle HTTP/2 connection is probed, and how long the answer may take. Finds peers that vanished without a
-/// word sooner than their missing heartbeats would.
+/// How often an idle HTTP/2 connection is probed, and how long the answer may take: together as patient as the streams'
+/// own heartbeats, as a host under load may be slow to answer.
 const PROBE_INTERVAL: Duration = Duration::from_secs(20);
-const PROBE_DEADLINE: Duration = Duration::from_secs(20);
+const PROBE_DEADLINE: Duration = Duration::from_secs(40);
 
 /// How long connections may take to end at shutdown.
 const END_DEADLINE: Duration = Duration::from_secs(5);
