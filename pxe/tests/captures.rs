@@ -20,7 +20,7 @@ fn captures() -> Option<PathBuf> {
 #[test]
 fn captured_messages_are_decoded_or_refused() {
     let Some(captures) = captures() else {
-        println!("SKIP no captures: set BESSEMER_TEST_DATA");
+        println!("SKIP no test data: set BESSEMER_TEST_DATA");
         return;
     };
     let (mut files, mut dhcp, mut dhcp_refused, mut tftp, mut tftp_refused) = (0, 0, 0, 0, 0);
