@@ -83,6 +83,7 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
     modules::load_for_hardware(sys, Path::new("/lib/modules"));
     let config = read_config()?;
     clock::advance_to(config.time);
+    let time = clock::ControllerTime::starting_at(config.time);
     let uplink = network::bring_up(sys, network::boot_nic().as_deref()).await?;
     info!("{} has {}/{}", uplink.name, uplink.lease.address, uplink.lease.prefix);
     let identity = identity::read(sys);
@@ -97,6 +98,7 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
         items: Arc::clone(&items),
         controllers: Arc::clone(&controllers),
         config: Arc::new(config),
+        time,
         boot_mac: uplink.mac.clone(),
         boot_address: uplink.lease.address.to_string(),
     };

@@ -1,12 +1,13 @@
 //! Carries out work items, one after the other in the order in which they came, and refuses those that are not for this host.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bessemer_protocol::{BootConfig, Failure, FailureCode, HostId, LeaveHow, Outcome, Report, Work, WorkId, WorkItem};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
+use super::clock::ControllerTime;
 use super::{deploy, inspect, leave};
 use crate::link::Controllers;
 use crate::link::items::Items;
@@ -20,6 +21,8 @@ pub(super) struct Worker {
     pub(super) items: Arc<Items>,
     pub(super) controllers: Arc<Controllers>,
     pub(super) config: Arc<BootConfig>,
+    /// What deadlines are judged by.
+    pub(super) time: ControllerTime,
     /// The NIC that this boot came through.
     pub(super) boot_mac: String,
     /// Its address.
@@ -31,7 +34,7 @@ impl Worker {
     pub(super) async fn run(self, mut queue: mpsc::UnboundedReceiver<WorkItem>) {
         while let Some(item) = queue.recv().await {
             let id = item.id;
-            let outcome = match refusal(&item, self.host, now()) {
+            let outcome = match refusal(&item, self.host, self.time.now()) {
                 Some(message) => failed(FailureCode::Refused, message),
                 None => Box::pin(self.carry_out(item)).await,
             };
@@ -53,7 +56,7 @@ impl Worker {
                     id,
                     host: self.host,
                     claim: claim.unwrap_or_default(),
-                    deadline: instant_of(deadline),
+                    deadline: self.time.instant_of(deadline),
                     order,
                     config: Arc::clone(&self.config),
                     controllers: Arc::clone(&self.controllers),
@@ -88,13 +91,13 @@ impl Worker {
     }
 }
 
-/// Why `item` must not be touched by this host at `now` (seconds since the epoch).
+/// Why `item` must not be touched by this host at `now` (the controller's, in seconds since the epoch).
 fn refusal(item: &WorkItem, host: HostId, now: i64) -> Option<String> {
     if item.host_id != host {
         return Some(format!("item is for host {}, this is {host}", item.host_id));
     }
     if now >= item.deadline {
-        return Some(format!("item's deadline passed {} s ago by this host's clock", now - item.deadline));
+        return Some(format!("item's deadline passed {} s ago", now - item.deadline));
     }
     let claimed = item.claim.as_deref().is_some_and(|claim| {
         claim.split_once('/').is_some_and(|(namespace, name)| !namespace.is_empty() && !name.is_empty())
@@ -105,18 +108,6 @@ fn refusal(item: &WorkItem, host: HostId, now: i64) -> Option<String> {
 
 fn failed(code: FailureCode, message: String) -> Outcome {
     Outcome::Failed(Failure { code, message })
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
-}
-
-fn instant_of(deadline: i64) -> tokio::time::Instant {
-    let left = u64::try_from(deadline.saturating_sub(now())).unwrap_or(0);
-    /// So that a deadline at the end of time does not overflow.
-    const LONGEST: u64 = 7 * 24 * 3600;
-    tokio::time::Instant::now() + Duration::from_secs(left.min(LONGEST))
 }
 
 #[cfg(test)]
