@@ -38,9 +38,16 @@ impl Masker {
 }
 
 fn flush(run: &mut String, to: &mut String) {
-    let secret = is_bootstrap_token(run.trim_matches('.'))
-        || run.split(['.', '/']).any(|part| part.len() >= LONG_RUN)
-        || is_base64(run);
+    // `--token=abcdef.0123456789abcdef`: the flag stays readable.
+    let value = run.rfind('=').map_or(0, |at| at + 1);
+    if let Some((flag, value)) = run.split_at_checked(value)
+        && is_bootstrap_token(value.trim_matches('.'))
+    {
+        to.push_str(flag);
+        to.push_str(MASK);
+        return run.clear();
+    }
+    let secret = run.split(['.', '/']).any(|part| part.len() >= LONG_RUN) || is_base64(run);
     to.push_str(if secret { MASK } else { run });
     run.clear();
 }
@@ -74,6 +81,8 @@ mod tests {
                 "kubeadm join 10.77.0.10:6443 --token abcdef.0123456789abcdef \\",
                 "kubeadm join 10.77.0.10:6443 --token *** \\",
             ),
+            ("kubeadm join --token=abcdef.0123456789abcdef --v=5", "kubeadm join --token=*** --v=5"),
+            ("KUBEADM_TOKEN=abcdef.0123456789abcdef.", "KUBEADM_TOKEN=***"),
             (
                 "  --discovery-token-ca-cert-hash sha256:8cb2de97839780a412b93877f8507ad6c94f73add17d5d7058e91741c9d5ec78",
                 "  --discovery-token-ca-cert-hash sha256:***",
