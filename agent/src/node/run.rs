@@ -4,9 +4,12 @@ use std::collections::VecDeque;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::process::Command;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+use tracing::warn;
 
 use super::cloud_config::RunCommand;
 use super::mask::Masker;
@@ -19,6 +22,12 @@ const TAIL: usize = 20;
 
 /// Longest line that is kept, in characters.
 const LONGEST_LINE: usize = 500;
+
+/// Longest line that is read, in bytes: a command that never ends its line must not fill the memory. The rest of it is dropped.
+const LONGEST_READ: u64 = 64 * 1024;
+
+/// For the last lines after a command's end, which may still be on their way; all of them together.
+const GRACE: Duration = Duration::from_millis(200);
 
 /// What systemd gives its services is too short for Kubernetes.
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -41,12 +50,16 @@ pub(super) fn words(command: &RunCommand) -> String {
 }
 
 /// Runs `command` to its end. `heard` gets each line of output, masked.
-pub(super) async fn run(command: &RunCommand, mut heard: impl FnMut(&str)) -> Result<(), RunFailure> {
+pub(super) async fn run(command: &RunCommand, heard: impl FnMut(&str)) -> Result<(), RunFailure> {
+    run_within(DEADLINE, command, heard).await
+}
+
+async fn run_within(deadline: Duration, command: &RunCommand, mut heard: impl FnMut(&str)) -> Result<(), RunFailure> {
     let mut tail = VecDeque::new();
-    let how = match tokio::time::timeout(DEADLINE, Box::pin(attend(command, &mut tail, &mut heard))).await {
+    let how = match tokio::time::timeout(deadline, Box::pin(attend(command, &mut tail, &mut heard))).await {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(how)) => how,
-        Err(_) => format!("did not end within {} min", DEADLINE.as_secs() / 60),
+        Err(_) => format!("did not end within {} min", deadline.as_secs() / 60),
     };
     Err(RunFailure { how, tail: tail.into() })
 }
@@ -72,8 +85,11 @@ async fn attend(command: &RunCommand, tail: &mut VecDeque<String>, heard: &mut i
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        .process_group(0)
         .kill_on_drop(true);
     let mut child = process.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+    // Ends before `child` does, so that the group's number is still its own.
+    let mut group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
     let (lines, mut output) = mpsc::channel(64);
     if let Some(stdout) = child.stdout.take() {
         tokio::spawn(forward(stdout, lines.clone()));
@@ -101,21 +117,38 @@ async fn attend(command: &RunCommand, tail: &mut VecDeque<String>, heard: &mut i
             status = child.wait() => break status.map_err(|error| error.to_string())?,
         }
     };
-    /// For the last lines, which may still be on their way.
-    const GRACE: Duration = Duration::from_millis(200);
-    while let Ok(Some(line)) = tokio::time::timeout(GRACE, output.recv()).await {
+    group.0 = None;
+    // What it left running may go on printing for ever.
+    let enough = Instant::now() + GRACE;
+    while let Ok(Some(line)) = timeout_at(enough, output.recv()).await {
         listen(line);
     }
     if status.success() { Ok(()) } else { Err(format!("ended with {status}")) }
 }
 
+/// A command with all that it started. Dropped while the command runs, it ends them: a shell that is killed leaves its children behind, and
+/// a kubeadm that goes on after its step was reported as failed would be one nobody watches.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0
+            && let Err(error) = kill_process_group(group, Signal::KILL)
+        {
+            warn!("cannot end what a command left: {error}");
+        }
+    }
+}
+
 async fn forward(stream: impl AsyncRead + Unpin, to: mpsc::Sender<String>) {
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
-    while matches!(reader.read_until(b'\n', &mut line).await, Ok(length) if length > 0) {
+    let mut inside = false;
+    while matches!((&mut reader).take(LONGEST_READ).read_until(b'\n', &mut line).await, Ok(length) if length > 0) {
+        let continues = std::mem::replace(&mut inside, !line.ends_with(b"\n"));
         let text = String::from_utf8_lossy(&line).trim_end().to_owned();
         line.clear();
-        if to.send(text).await.is_err() {
+        if !continues && to.send(text).await.is_err() {
             return;
         }
     }
@@ -154,6 +187,42 @@ mod tests {
         assert!(result.is_ok());
         assert_eq!(lines, ["done"]);
         assert!(started.elapsed().as_secs() < 5);
+    }
+
+    #[tokio::test]
+    async fn what_goes_on_printing_does_not_hold_it_up() {
+        let started = std::time::Instant::now();
+        let chatty = "(for i in $(seq 100); do echo $i; sleep 0.1; done) & echo done";
+        let (_, result) = output(RunCommand::Shell(chatty.into())).await;
+        assert!(result.is_ok());
+        assert!(started.elapsed().as_secs() < 5);
+    }
+
+    #[tokio::test]
+    async fn a_late_command_ends_with_all_it_started() {
+        let mut started = String::new();
+        let command = RunCommand::Shell("sleep 300 & echo $!; wait".into());
+        let result = run_within(Duration::from_secs(1), &command, |line| started = line.to_owned()).await;
+        assert!(result.unwrap_err().how.starts_with("did not end"));
+        // Gone, or without a command line while nobody has asked how it ended.
+        let gone = || std::fs::read(format!("/proc/{started}/cmdline")).map_or(true, |words| words.is_empty());
+        assert!(!started.is_empty());
+        for _ in 0..100 {
+            if gone() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("process {started} is still there");
+    }
+
+    #[tokio::test]
+    async fn an_endless_line_is_cut_and_the_next_one_is_heard() {
+        let (lines, result) =
+            output(RunCommand::Shell("head -c 300000 /dev/zero | tr '\\0' x; echo; echo next".into())).await;
+        assert!(result.is_ok());
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[1], "next");
     }
 
     #[tokio::test]
