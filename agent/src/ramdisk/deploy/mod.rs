@@ -58,7 +58,7 @@ pub(super) enum DeployError {
     #[error("no source gave the image: {0}")]
     Fetch(String),
     /// What came is not what was wanted.
-    #[error("image digest is {algorithm}:{got}, wanted {algorithm}:{wanted}; the disk was not made bootable")]
+    #[error("image digest is {algorithm}:{got}, wanted {algorithm}:{wanted}")]
     Digest {
         /// The function.
         algorithm: &'static str,
@@ -68,10 +68,10 @@ pub(super) enum DeployError {
         wanted: String,
     },
     /// The image cannot be decoded, has no usable partition table or does not fit.
-    #[error("image: {0}; the disk was not made bootable")]
+    #[error("image: {0}")]
     BadImage(String),
     /// The disk.
-    #[error("{disk}: {action}: {cause}; the disk was not made bootable")]
+    #[error("{disk}: {action}: {cause}")]
     Disk {
         /// Device path.
         disk: String,
@@ -81,8 +81,23 @@ pub(super) enum DeployError {
         cause: String,
     },
     /// The item's time ran out.
-    #[error("deadline passed while {0}; the disk was not made bootable")]
+    #[error("deadline passed while {0}")]
     Late(&'static str),
+    /// It failed after the old tables were destroyed, and both ends of the disk are zero again.
+    #[error("{0}; the disk was not made bootable")]
+    Scrubbed(Box<DeployError>),
+    /// As `Scrubbed`, but they may not be zero.
+    #[error(
+        "{cause}; {disk} could not be scrubbed after that ({scrub}) and may boot what is half-written: wipe it first"
+    )]
+    Unscrubbed {
+        /// What failed first.
+        cause: Box<DeployError>,
+        /// Device path.
+        disk: String,
+        /// Why it could not be scrubbed.
+        scrub: String,
+    },
     /// A thread ended without an answer.
     #[error("internal: {0}")]
     Internal(String),
@@ -98,6 +113,7 @@ impl DeployError {
             Self::Digest { .. } => FailureCode::DigestMismatch,
             Self::BadImage(_) => FailureCode::BadImage,
             Self::Disk { .. } => FailureCode::WriteFailed,
+            Self::Scrubbed(cause) | Self::Unscrubbed { cause, .. } => cause.code(),
         }
     }
 }
@@ -111,6 +127,8 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     let chosen = root::choose(&found, &job.order.root)?;
     info!("root disk is {} ({} bytes)", chosen.name, chosen.size_bytes);
     let identity = node_identity(&job).await?;
+    // Up to here the disk is as it was, and stays so.
+    in_time(&job, "preparing")?;
     let target = disk::Target::open(&chosen.name).map_err(|error| disk_error(&chosen.name, "open", &error))?;
     let target = Arc::new(target);
     let result = Box::pin(onto(&job, &target, identity)).await;
@@ -122,14 +140,23 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
             digest: job.order.image.digest,
             partitions: written.partitions,
         }),
-        Err(error) => {
-            let scrubbed = tokio::task::spawn_blocking(move || target.destroy_tables()).await;
-            if !matches!(scrubbed, Ok(Ok(()))) {
-                warn!("{}: cannot be scrubbed after the failure: {scrubbed:?}", chosen.name);
-            }
-            Err(error)
-        }
+        Err(error) => Err(scrubbed(target, error).await),
     }
+}
+
+/// `cause`, and what became of the disk.
+async fn scrubbed(target: Arc<disk::Target>, cause: DeployError) -> DeployError {
+    let (cause, disk) = (Box::new(cause), target.name().to_owned());
+    let scrub = match tokio::task::spawn_blocking(move || target.destroy_tables()).await {
+        Ok(Ok(())) => return DeployError::Scrubbed(cause),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    DeployError::Unscrubbed { cause, disk, scrub }
+}
+
+fn in_time(job: &Job, doing: &'static str) -> Result<(), DeployError> {
+    if Instant::now() < job.deadline { Ok(()) } else { Err(DeployError::Late(doing)) }
 }
 
 struct Written {
@@ -141,6 +168,8 @@ struct Written {
 async fn onto(job: &Job, target: &Arc<disk::Target>, identity: NodeIdentity) -> Result<Written, DeployError> {
     job.items.progress(job.id, Progress { phase: "preparing".into(), done: 0, total: None });
     let (image, fetched) = fetch_and_write(job, target).await?;
+    // From the deadline on the controller takes the host for failed: a disk that became bootable after that would surprise it.
+    in_time(job, "writing the image")?;
     job.items.progress(job.id, Progress { phase: "finishing".into(), done: fetched, total: Some(fetched) });
     let (target, seed) = (Arc::clone(target), job.order.seed.clone());
     blocking(move || {
@@ -155,6 +184,9 @@ async fn onto(job: &Job, target: &Arc<disk::Target>, identity: NodeIdentity) -> 
 async fn fetch_and_write(job: &Job, target: &Arc<disk::Target>) -> Result<(write::HeldImage, u64), DeployError> {
     let mut problems = Vec::new();
     for source in &job.order.sources {
+        if !problems.is_empty() {
+            in_time(job, "fetching the image")?;
+        }
         let wiping = Arc::clone(target);
         blocking(move || {
             wiping

@@ -278,3 +278,14 @@ fn a_disk_in_tables_only_is_not_opened() {
     OpenOptions::new().write(true).open(&path).unwrap().set_len(DISK).unwrap();
     assert_eq!(Target::open(path.to_str().unwrap()).unwrap().size(), DISK);
 }
+
+#[test]
+fn a_failure_says_what_became_of_the_disk() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = used_disk(folder.path());
+    let target = Arc::new(Target::open(path.to_str().unwrap()).unwrap());
+    let error = runtime.block_on(super::scrubbed(target, DeployError::Late("writing the image")));
+    assert_eq!(error.to_string(), "deadline passed while writing the image; the disk was not made bootable");
+    assert!(fs::read(&path).unwrap()[..MIB].iter().all(|byte| *byte == 0));
+}
