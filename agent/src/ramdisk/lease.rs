@@ -76,7 +76,7 @@ impl Client {
         let Some(offer) = self.answer(deadline, &[Kind::Offer]).await? else { return Ok(None) };
         self.broadcast(Ask::Request { address: offer.address, server: offer.server }).await?;
         let answer = self.answer(deadline + patience, &[Kind::Acknowledge, Kind::Refuse]).await?;
-        Ok(answer.filter(|answer| answer.kind == Kind::Acknowledge).map(Lease::from))
+        answer.map(granted).transpose()
     }
 
     /// Keeps `lease` alive for ever. A server that refuses or is gone costs a line, never the address: a host that is being
@@ -129,9 +129,37 @@ impl Client {
     }
 }
 
+/// A refusal comes at once, so it must pause the asking as an error does: a server that has no address left refuses for ever.
+fn granted(reply: Reply) -> io::Result<Lease> {
+    match reply.kind {
+        Kind::Acknowledge => Ok(Lease::from(reply)),
+        _ => Err(io::Error::other(format!("the DHCP server {} refuses what it offered", reply.server))),
+    }
+}
+
 impl From<Reply> for Lease {
     fn from(reply: Reply) -> Self {
         let Reply { address, prefix, router, resolvers, server, lease_seconds, .. } = reply;
         Self { address, prefix, router, resolvers, server, seconds: lease_seconds }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_an_error_that_names_the_server() {
+        let reply = |kind| Reply {
+            kind,
+            address: Ipv4Addr::new(10, 0, 0, 5),
+            server: Ipv4Addr::new(10, 0, 0, 1),
+            prefix: 24,
+            router: None,
+            resolvers: Vec::new(),
+            lease_seconds: 600,
+        };
+        assert_eq!(granted(reply(Kind::Acknowledge)).unwrap().address, Ipv4Addr::new(10, 0, 0, 5));
+        assert!(granted(reply(Kind::Refuse)).unwrap_err().to_string().contains("10.0.0.1"));
     }
 }
