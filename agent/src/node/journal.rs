@@ -14,6 +14,9 @@ struct State {
     done: Vec<String>,
     /// The step that was begun last.
     begun: Option<String>,
+    /// The Node's name for this host, from the bootstrap data.
+    #[serde(default)]
+    provider_id: Option<String>,
     /// `Done` or `Failed`, once it has come to that.
     ended: Option<NodePhase>,
 }
@@ -57,6 +60,20 @@ impl Journal {
     /// How the bootstrap ended, if it did.
     pub(super) fn ended(&self) -> Option<&NodePhase> {
         self.state.ended.as_ref()
+    }
+
+    /// What [`Journal::keep_provider_id`] kept.
+    pub(super) fn provider_id(&self) -> Option<&str> {
+        self.state.provider_id.as_deref()
+    }
+
+    /// For when the bootstrap data is not asked for again.
+    pub(super) fn keep_provider_id(&mut self, id: &str) -> io::Result<()> {
+        if self.provider_id() == Some(id) {
+            return Ok(());
+        }
+        self.state.provider_id = Some(id.to_owned());
+        self.save()
     }
 
     /// Where `step` stands.
@@ -113,10 +130,11 @@ mod tests {
         journal.begin("runcmd/0").unwrap();
         assert_eq!(open("metal/m0").step("runcmd/0"), Step::Interrupted);
         journal.finish("runcmd/0").unwrap();
+        journal.keep_provider_id("metal3://x").unwrap();
         journal.end(NodePhase::Done).unwrap();
         let again = open("metal/m0");
         assert_eq!((again.step("runcmd/0"), again.step("runcmd/1")), (Step::Done, Step::New));
-        assert_eq!(again.ended(), Some(&NodePhase::Done));
+        assert_eq!((again.ended(), again.provider_id()), (Some(&NodePhase::Done), Some("metal3://x")));
         assert_eq!(open("metal/m1").ended(), None);
     }
 }

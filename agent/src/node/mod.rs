@@ -82,12 +82,21 @@ async fn serve() -> Result<std::convert::Infallible, StartError> {
     Ok(stream::keep_open(&controllers, &mut session).await)
 }
 
-/// Fetches the bootstrap data, however long it takes to be ready, and applies it.
+/// Fetches the bootstrap data, however long it takes to be ready, and applies it. Once it ended, the data is not asked for again: it holds
+/// secrets, and its owner may delete it.
 async fn bootstrap(identity: NodeIdentity, controllers: Arc<Controllers>, reporter: Reporter) {
     let mut journal = match journal::Journal::open(Path::new(STATE), &identity.claim) {
         Ok(journal) => journal,
         Err(error) => return fail(&reporter, "journal", error.to_string()),
     };
+    if let Some((ended, id)) = journal.ended().zip(journal.provider_id()) {
+        info!("bootstrap of {} ended in an earlier run", identity.claim);
+        reporter.send_modify(|report| {
+            report.provider_id = Some(id.to_owned());
+            report.phase = ended.clone();
+        });
+        return;
+    }
     let Some(data) = fetch(&controllers, &reporter).await else { return };
     if data.claim != identity.claim {
         let cause = format!("the controller sent data for {}, this host is {}", data.claim, identity.claim);
@@ -99,6 +108,9 @@ async fn bootstrap(identity: NodeIdentity, controllers: Arc<Controllers>, report
             "bootstrap data",
             format!("format {:?} is not supported, only cloud-config is", data.format),
         );
+    }
+    if let Err(error) = journal.keep_provider_id(&data.provider_id) {
+        return fail(&reporter, "journal", error.to_string());
     }
     reporter.send_modify(|report| report.provider_id = Some(data.provider_id.clone()));
     Box::pin(apply::apply(&data, &mut journal, &reporter)).await;
