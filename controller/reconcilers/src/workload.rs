@@ -95,12 +95,15 @@ pub(crate) fn kubeconfig_secret(cluster: &str) -> String {
     format!("{cluster}-kubeconfig")
 }
 
-/// A client that runs no foreign program: a kubeconfig from the API may be anybody's.
+/// A client that runs no foreign program and reads no file here: a kubeconfig from the API may be anybody's.
 async fn connect(kubeconfig: &str) -> Result<Client, String> {
     let kubeconfig = Kubeconfig::from_yaml(kubeconfig).map_err(|error| error.to_string())?;
     let foreign = kubeconfig.auth_infos.iter().filter_map(|user| user.auth_info.as_ref());
     if foreign.into_iter().any(|user| user.exec.is_some() || user.auth_provider.is_some()) {
         return Err("it asks for an exec or auth provider, which is not run".to_owned());
+    }
+    if let Some(field) = local_file(&kubeconfig) {
+        return Err(format!("its {field} names a file on this machine, which is not read: give the content itself"));
     }
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(|error| error.to_string())?;
@@ -110,6 +113,21 @@ async fn connect(kubeconfig: &str) -> Result<Client, String> {
     // What proxies this process was started with says nothing about the way to a node.
     config.proxy_url = None;
     Client::try_from(config).map_err(|error| error.to_string())
+}
+
+/// The first field that names a file.
+fn local_file(kubeconfig: &Kubeconfig) -> Option<&'static str> {
+    let clusters = kubeconfig.clusters.iter().filter_map(|cluster| cluster.cluster.as_ref());
+    let users = kubeconfig.auth_infos.iter().filter_map(|user| user.auth_info.as_ref());
+    let authorities = clusters.map(|cluster| ("certificate-authority", &cluster.certificate_authority));
+    let credentials = users.flat_map(|user| {
+        [
+            ("tokenFile", &user.token_file),
+            ("client-certificate", &user.client_certificate),
+            ("client-key", &user.client_key),
+        ]
+    });
+    authorities.chain(credentials).find(|(_, path)| path.is_some()).map(|(field, _)| field)
 }
 
 /// The innermost error: what wraps it says only that something failed.
@@ -137,5 +155,26 @@ fn view(node: &Node) -> NodeView {
             .filter(|condition| PRESSURES.contains(&condition.type_.as_str()) && condition.status == "True")
             .map(|condition| format!("{}: {}", condition.type_, message(condition)))
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_here_is_read_for_a_kubeconfig() {
+        for (cluster, user, found) in [
+            ("certificate-authority: /etc/ca.crt", "token: x", Some("certificate-authority")),
+            ("server: https://x", "tokenFile: /run/token", Some("tokenFile")),
+            ("server: https://x", "client-certificate: /tmp/a", Some("client-certificate")),
+            ("server: https://x", "client-key: /tmp/a", Some("client-key")),
+            ("certificate-authority-data: eA==", "client-key-data: eA==", None),
+        ] {
+            let yaml = format!(
+                "clusters: [{{ name: c, cluster: {{ {cluster} }} }}]\nusers: [{{ name: u, user: {{ {user} }} }}]"
+            );
+            assert_eq!(local_file(&Kubeconfig::from_yaml(&yaml).unwrap()), found, "{yaml}");
+        }
     }
 }
