@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bessemer_api::bessemer::HostRecord;
-use bessemer_api::metal3::BareMetalHost;
+use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
 use bessemer_protocol::{BootId, HostId};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, Client};
@@ -21,6 +21,19 @@ pub struct Hosts {
     hosts: Store<BareMetalHost>,
     records: Store<HostRecord>,
     leasing: Arc<Mutex<()>>,
+}
+
+/// Every host that claims this boot MAC.
+pub(crate) fn hosts_with_mac(hosts: &Store<BareMetalHost>, mac: &str) -> Vec<Arc<BareMetalHost>> {
+    let claims = |host: &BareMetalHost| {
+        host.spec.boot_mac_address.as_deref().is_some_and(|boot_mac| boot_mac.eq_ignore_ascii_case(mac))
+    };
+    hosts.state_filter(claims)
+}
+
+fn is_registered(host: &BareMetalHost) -> bool {
+    let state = host.status.as_ref().map(|status| status.provisioning.state).unwrap_or_default();
+    !matches!(state, ProvisioningState::None | ProvisioningState::Unmanaged | ProvisioningState::Registering)
 }
 
 impl Hosts {
@@ -46,11 +59,17 @@ impl Hosts {
         self.hosts.get(&ObjectRef::new(&key.name).within(&key.namespace))
     }
 
+    /// The host with this boot MAC. None if it cannot be told: when several claim it, the only one that is registered
+    /// has it, as none is registered while another has its MAC.
     pub(crate) fn key_of_mac(&self, mac: &str) -> Option<Key> {
-        let host = self.hosts.find(|host| {
-            host.spec.boot_mac_address.as_deref().is_some_and(|boot_mac| boot_mac.eq_ignore_ascii_case(mac))
-        })?;
-        Some(Key::of(host.as_ref()))
+        let mut hosts = hosts_with_mac(&self.hosts, mac);
+        if hosts.len() > 1 {
+            hosts.retain(|host| is_registered(host));
+        }
+        match hosts.as_slice() {
+            [host] => Some(Key::of(host.as_ref())),
+            _ => None,
+        }
     }
 
     pub(crate) fn key_of_host(&self, id: HostId) -> Option<Key> {

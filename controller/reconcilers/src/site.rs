@@ -136,7 +136,7 @@ impl Site {
         let hosts = drive(
             "baremetalhost",
             baremetalhost::controller(&self, &agents),
-            HostReconciler::new(client.clone(), bmc, Arc::clone(&agents)),
+            HostReconciler::new(client.clone(), self.hosts.store(), bmc, Arc::clone(&agents)),
             stop.clone(),
         );
         let metal3_clusters = drive(

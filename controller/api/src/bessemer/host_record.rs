@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Time;
+use crate::metal3::{ErrorType, Image};
 
 /// Same namespace and name as its BareMetalHost, and owned by it. All of it is status.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +41,12 @@ pub struct HostRecordStatus {
     /// The last work item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkRecord>,
+    /// The image last written to the disk, as it was when it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written: Option<Image>,
+    /// When the system was asked to shut down; none while nobody waits for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub soft_off: Option<Time>,
     /// When what failed may be tried again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryRecord>,
@@ -74,8 +81,6 @@ pub struct BootRecord {
     pub issued: Time,
     /// After this, the host should have enrolled and nothing more is served.
     pub expires: Time,
-    /// 1 for the first boot for a purpose; counts boots without an agent.
-    pub attempt: i32,
     /// Whether an agent has enrolled.
     #[serde(default)]
     pub enrolled: bool,
@@ -109,6 +114,10 @@ pub enum BootStep {
     ClearOverride,
     /// The host may leave, or has left.
     Leaving,
+    /// The agent does not leave: the BMC is to reset the host into its disk.
+    Reset,
+    /// The BMC has reset the host.
+    Left,
 }
 
 /// The agent last heard.
@@ -195,6 +204,13 @@ pub struct RetryRecord {
     pub failures: i32,
     /// The host's generation at the last failure: an edit of its spec ends the wait.
     pub generation: i64,
+    /// What kind of failure the last one was; shown again should it be missing in the host's status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub kind: Option<ErrorType>,
+    /// What the last failure was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
 }
 
 /// One line of a host's story.

@@ -17,11 +17,14 @@ pub(crate) const LEAVE_BUDGET: Duration = Duration::from_secs(2 * 60);
 /// Beyond a work item's deadline, for the agent to say that it gave up.
 pub(crate) const DEADLINE_SLACK: Duration = Duration::from_secs(60);
 
+/// For a system to shut down when asked to; then its power is cut.
+pub(crate) const SOFT_OFF_BUDGET: Duration = Duration::from_secs(3 * 60);
+
 /// The power state is read again when it is older than this.
 pub(crate) const POWER_POLL: Duration = Duration::from_secs(60);
 /// The same while somebody waits for it.
 pub(crate) const POWER_POLL_WAITING: Duration = Duration::from_secs(15);
-/// For a missing Secret, whose creation no watch of ours sees.
+/// For a missing Secret, or another host that is in the way: no watch of ours tells this host when that changes.
 pub(crate) const MISSING_SECRET_POLL: Duration = Duration::from_secs(10);
 /// Progress of a work item is written no more often.
 pub(crate) const PROGRESS_PERIOD: Duration = Duration::from_secs(5);

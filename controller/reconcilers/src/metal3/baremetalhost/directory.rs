@@ -170,7 +170,6 @@ mod tests {
                 step,
                 issued: at(0),
                 expires: at(expires),
-                attempt: 1,
                 enrolled: false,
             };
             let status = HostRecordStatus { boot: Some(boot), ..HostRecordStatus::default() };

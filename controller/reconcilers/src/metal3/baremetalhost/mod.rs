@@ -36,6 +36,7 @@ use crate::site::Site;
 /// Brings hosts to where they should be.
 pub(crate) struct HostReconciler {
     client: Client,
+    hosts: Store<BareMetalHost>,
     bmcs: Arc<dyn BmcConnector>,
     agents: Arc<dyn AgentHub>,
     power: PowerMemo,
@@ -43,8 +44,13 @@ pub(crate) struct HostReconciler {
 }
 
 impl HostReconciler {
-    pub(crate) fn new(client: Client, bmcs: Arc<dyn BmcConnector>, agents: Arc<dyn AgentHub>) -> Self {
-        Self { client, bmcs, agents, power: PowerMemo::default(), started: Timestamp::now() }
+    pub(crate) fn new(
+        client: Client,
+        hosts: Store<BareMetalHost>,
+        bmcs: Arc<dyn BmcConnector>,
+        agents: Arc<dyn AgentHub>,
+    ) -> Self {
+        Self { client, hosts, bmcs, agents, power: PowerMemo::default(), started: Timestamp::now() }
     }
 }
 

@@ -14,6 +14,7 @@ use kube::{Api, ResourceExt};
 use super::HostReconciler;
 use super::budgets::{POWER_POLL, POWER_POLL_WAITING};
 use super::observed::{CredentialsView, Observed, PowerView, Seed, host_id};
+use crate::hosts::hosts_with_mac;
 use crate::kubernetes::{Asking, Key, ReconcileError, is_deleting, jitter};
 
 /// What was seen, and what it takes to act on it.
@@ -44,6 +45,7 @@ impl HostReconciler {
         let agent = host_id(&host).map(|id| self.agents.view(&id)).unwrap_or_default();
         let observed = Observed {
             record: record.as_ref().map(|record| record.status.clone().unwrap_or_default()),
+            mac_twin: self.mac_twin(&host, key),
             host,
             credentials,
             power,
@@ -52,6 +54,12 @@ impl HostReconciler {
             seed: Seed::fresh(jitter()),
         };
         Ok(Some(Sight { observed, record, secret, bmc }))
+    }
+
+    fn mac_twin(&self, host: &BareMetalHost, key: &Key) -> Option<String> {
+        let mac = host.spec.boot_mac_address.as_deref()?;
+        let others = hosts_with_mac(&self.hosts, mac).into_iter().map(|other| Key::of(other.as_ref()));
+        others.filter(|other| other != key).map(|other| other.to_string()).min()
     }
 
     async fn secret(&self, host: &BareMetalHost, key: &Key) -> Result<Option<Secret>, ReconcileError> {
@@ -125,10 +133,11 @@ impl HostReconciler {
 
 /// How old a reading may be.
 fn patience(host: &BareMetalHost, record: Option<&HostRecord>) -> Duration {
-    let boot = record.and_then(|record| record.status.as_ref()).and_then(|status| status.boot.as_ref());
-    match boot {
+    let status = record.and_then(|record| record.status.as_ref());
+    match status.and_then(|status| status.boot.as_ref()) {
         _ if is_deleting(host) => Duration::ZERO,
-        Some(boot) if boot.step == BootStep::Power => Duration::ZERO,
+        _ if status.is_some_and(|status| status.soft_off.is_some()) => POWER_POLL_WAITING,
+        Some(boot) if matches!(boot.step, BootStep::Power | BootStep::Reset) => Duration::ZERO,
         Some(boot) if boot.target == BootTarget::Ramdisk && boot.step == BootStep::Waiting => POWER_POLL_WAITING,
         Some(boot) if boot.target == BootTarget::PowerOff => POWER_POLL_WAITING,
         _ => POWER_POLL,

@@ -18,6 +18,8 @@ pub(crate) struct Observed {
     pub(crate) credentials: CredentialsView,
     pub(crate) power: PowerView,
     pub(crate) agent: AgentView,
+    /// Another host with the same boot MAC address, as `<namespace>/<name>`.
+    pub(crate) mac_twin: Option<String>,
     /// Since when this controller runs: before, it could not hear any agent.
     pub(crate) started: Timestamp,
     pub(crate) seed: Seed,

@@ -12,6 +12,9 @@ use super::credentials::registration_error;
 use super::failure::{Retry, failed};
 use crate::kubernetes::{is_deleting, time};
 
+/// Told when a host that was given up cannot be switched off.
+const LOOP_BREAKER_FAILED: &str = "forced power off failed";
+
 /// Puts the outcome of `effect` into host and record.
 pub(crate) fn conclude(
     host: &mut BareMetalHost,
@@ -62,12 +65,20 @@ pub(crate) fn conclude(
         }
         (Effect::Power(action), Answer::Done) => powered(host, record, *action, now),
         (Effect::Power(PowerAction::ForceOff), Answer::Failed(failure)) if given_up(record) => {
-            record.tell(time(now), "power", format!("forced power off: {}", failure.message));
+            // Said once: each line is a change, and each change another pass.
+            if record.story.last().is_none_or(|line| line.event != LOOP_BREAKER_FAILED) {
+                record.tell(time(now), LOOP_BREAKER_FAILED, failure.message.clone());
+            }
+        }
+        (Effect::Power(PowerAction::GracefulOff), Answer::Failed(failure)) if !failure.transient => {
+            // A BMC that cannot ask the system to shut down: its power is cut in the end.
+            record.soft_off = Some(time(now));
+            record.tell(time(now), "graceful off", failure.message.clone());
         }
         (Effect::Power(action), Answer::Failed(failure)) => {
             power_failed(host, record, &action.to_string(), failure, now, jitter);
         }
-        (Effect::LetGo { .. } | Effect::Send(_) | Effect::Stored(_), _) | (_, _) => {}
+        _ => {}
     }
 }
 
@@ -81,11 +92,18 @@ fn next_step(step: BootStep) -> BootStep {
 
 fn powered(host: &mut BareMetalHost, record: &mut HostRecordStatus, action: PowerAction, now: Timestamp) {
     let on = !matches!(action, PowerAction::ForceOff | PowerAction::GracefulOff);
-    if let Some(boot) = record.boot.as_mut().filter(|boot| on && boot.step == BootStep::Power) {
-        boot.step = BootStep::Waiting;
+    if let Some(boot) = record.boot.as_mut().filter(|_| on) {
+        boot.step = match boot.step {
+            BootStep::Power => BootStep::Waiting,
+            BootStep::Reset => BootStep::Left,
+            other => other,
+        };
     }
     // A graceful request proves nothing; the next reading does.
-    if action != PowerAction::GracefulOff {
+    if action == PowerAction::GracefulOff {
+        record.soft_off = Some(time(now));
+    } else {
+        record.soft_off = None;
         host.status.get_or_insert_default().powered_on = on;
     }
     let detail = if is_deleting(host) { "before delete" } else { "" };

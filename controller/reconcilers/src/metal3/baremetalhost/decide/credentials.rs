@@ -75,7 +75,7 @@ impl Rules<'_> {
     }
 
     /// Shown as long as it lasts; not counted, as nothing was tried.
-    fn show_registration_error(&mut self, message: String) {
+    pub(super) fn show_registration_error(&mut self, message: String) {
         let (id, state) = (self.id.to_string(), self.state());
         let status = self.status();
         status.error_type = Some(registration_error(state));

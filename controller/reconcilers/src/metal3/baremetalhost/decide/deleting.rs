@@ -2,7 +2,7 @@
 
 use bessemer_api::bessemer::BootTarget;
 use bessemer_api::metal3::ProvisioningState;
-use bessemer_api::well_known::HOST_FINALIZER;
+use bessemer_api::well_known::{HOST_DETACHED_ANNOTATION, HOST_FINALIZER};
 use bessemer_bmc::PowerAction;
 use kube::ResourceExt;
 
@@ -43,7 +43,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Whether the host is ours to switch off: it let us in, and it is not somebody else's.
+    /// Whether the host is ours to switch off: it let us in, and it is neither somebody else's nor detached from us.
     fn powers_off(&self) -> bool {
         let status = self.seen.status();
         let ours = !matches!(
@@ -54,13 +54,13 @@ impl Rules<'_> {
                 | ProvisioningState::ExternallyProvisioned
         );
         let reachable = matches!(self.seen.credentials, CredentialsView::Found { .. });
-        ours && reachable && status.good_credentials.credentials.is_some()
+        let detached = self.seen.host.annotations().contains_key(HOST_DETACHED_ANNOTATION);
+        ours && !detached && reachable && status.good_credentials.credentials.is_some()
     }
 
-    fn let_go(&mut self, why: &str) {
-        tracing::info!(host = self.seen.host.name_any(), why, "host let go; its disks were not erased");
+    fn let_go(&mut self, why: &'static str) {
         self.status().provisioning.state = ProvisioningState::Deleting;
         self.decision.host.finalizers_mut().retain(|finalizer| finalizer != HOST_FINALIZER);
-        self.decision.effect = Some(Effect::LetGo { reason: "the BareMetalHost was deleted" });
+        self.decision.effect = Some(Effect::LetGo { reason: why });
     }
 }

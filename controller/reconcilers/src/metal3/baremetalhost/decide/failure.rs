@@ -7,7 +7,7 @@ use bessemer_api::metal3::{BareMetalHost, ErrorType, OperationalStatus};
 use bessemer_bmc::PowerAction;
 use jiff::Timestamp;
 
-use super::super::budgets::{MAX_ATTEMPTS, RETRY};
+use super::super::budgets::{MAX_ATTEMPTS, POWER_POLL, RETRY};
 use super::super::effect::Effect;
 use super::super::observed::PowerView;
 use super::{Rules, clock, later};
@@ -74,13 +74,30 @@ impl Rules<'_> {
         match self.gate() {
             Gate::Open => false,
             Gate::Until(at) => {
+                self.show_again();
                 self.wake_at(at);
                 true
             }
             Gate::Shut => {
+                self.show_again();
                 self.give_up_power();
                 true
             }
+        }
+    }
+
+    /// The record is written before the status: a failure whose second write was lost is shown by the next pass.
+    fn show_again(&mut self) {
+        let Some((Some(kind), message)) = self.decision.record.retry.clone().map(|retry| (retry.kind, retry.message))
+        else {
+            return;
+        };
+        let status = self.status();
+        if status.error_type.is_none() {
+            status.error_count = status.error_count.max(1);
+            status.error_type = Some(kind);
+            status.error_message = message;
+            status.operational_status = OperationalStatus::Error;
         }
     }
 
@@ -104,6 +121,7 @@ impl Rules<'_> {
         let ramdisk = self.decision.record.boot.as_ref().is_some_and(|boot| boot.target == BootTarget::PowerOff);
         if ramdisk && self.decision.effect.is_none() && matches!(self.seen.power, PowerView::Known { on: true, .. }) {
             self.decision.effect = Some(Effect::Power(PowerAction::ForceOff));
+            self.wake_in(POWER_POLL);
         }
     }
 }
@@ -134,7 +152,13 @@ pub(super) fn failed(
         (None, Retry::Times(_)) => format!("{message}; gave up after {failures} attempts, edit the host to try again"),
         (None, _) => message,
     };
-    record.retry = Some(RetryRecord { not_before: wait.map(|wait| time(later(now, wait))), failures, generation });
+    record.retry = Some(RetryRecord {
+        not_before: wait.map(|wait| time(later(now, wait))),
+        failures,
+        generation,
+        kind: Some(kind),
+        message: message.clone(),
+    });
     record.tell(time(now), &kind.to_string(), message.clone());
     let status = host.status.get_or_insert_default();
     status.error_count = status.error_count.saturating_add(1);

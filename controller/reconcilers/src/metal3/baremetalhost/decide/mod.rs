@@ -28,7 +28,7 @@ use kube::ResourceExt;
 pub(crate) use conclude::conclude;
 pub(crate) use notice::node_phase;
 
-use super::budgets::{INSPECT_BUDGET, POWER_POLL};
+use super::budgets::{INSPECT_BUDGET, MISSING_SECRET_POLL, POWER_POLL};
 use super::effect::Effect;
 use super::observed::{Observed, host_id};
 use crate::kubernetes::{is_deleting, time};
@@ -133,6 +133,14 @@ impl<'a> Rules<'a> {
             let message = "spec.bootMACAddress is missing: without it the host cannot be told from others on the boot \
                            network; set it to the MAC address of the NIC that boots";
             self.give_up(ErrorType::Registration, message.to_owned());
+        } else if let Some(other) = &self.seen.mac_twin {
+            let mac = self.seen.host.spec.boot_mac_address.as_deref().unwrap_or_default();
+            let message = format!(
+                "spec.bootMACAddress {mac} is also that of host {other}: which of them a machine is cannot be told; \
+                 correct or delete one"
+            );
+            self.show_registration_error(message);
+            self.wake_in(MISSING_SECRET_POLL);
         } else {
             self.enter(ProvisioningState::Inspecting);
             self.status().operation_history.inspect.start = Some(time(self.now));

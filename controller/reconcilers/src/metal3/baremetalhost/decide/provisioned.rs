@@ -6,10 +6,10 @@ use bessemer_api::bessemer::{BootRecord, BootStep, BootTarget};
 use bessemer_api::metal3::{OperationalStatus, ProvisioningState};
 use bessemer_bmc::PowerAction;
 
-use super::super::budgets::POWER_POLL;
+use super::super::budgets::{POWER_POLL, POWER_POLL_WAITING, SOFT_OFF_BUDGET};
 use super::super::effect::Effect;
 use super::super::observed::PowerView;
-use super::Rules;
+use super::{Rules, later};
 use crate::kubernetes::time;
 
 impl Rules<'_> {
@@ -69,12 +69,27 @@ impl Rules<'_> {
             return;
         }
         match self.seen.power {
-            PowerView::Known { on, .. } if on == online => self.well(),
-            PowerView::Known { .. } => {
-                let action = if online { PowerAction::On } else { PowerAction::GracefulOff };
-                self.decision.effect = Some(Effect::Power(action));
+            PowerView::Known { on, .. } if on == online => {
+                self.decision.record.soft_off = None;
+                self.well();
             }
+            PowerView::Known { .. } if online => self.decision.effect = Some(Effect::Power(PowerAction::On)),
+            PowerView::Known { .. } => self.shut_down(),
             PowerView::Unknown | PowerView::Failed(_) => {}
+        }
+    }
+
+    /// Asks the system once, and cuts its power when it does not listen.
+    fn shut_down(&mut self) {
+        let cut = self.decision.record.soft_off.as_ref().map(|asked| later(asked.0, SOFT_OFF_BUDGET));
+        match cut {
+            None => self.decision.effect = Some(Effect::Power(PowerAction::GracefulOff)),
+            Some(cut) if cut <= self.now => self.decision.effect = Some(Effect::Power(PowerAction::ForceOff)),
+            Some(cut) => {
+                self.progress = Some("waiting for the system to shut down".to_owned());
+                self.wake_in(POWER_POLL_WAITING);
+                self.wake_at(cut);
+            }
         }
     }
 
@@ -101,7 +116,6 @@ impl Rules<'_> {
                     step: BootStep::Leaving,
                     issued: time(self.now),
                     expires: time(self.now),
-                    attempt: 1,
                     enrolled: false,
                 });
             }

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use bessemer_api::bessemer::{BootStep, BootTarget, WorkKind, WorkRecord};
 use bessemer_api::metal3::{ErrorType, Image, ProvisioningState};
-use bessemer_bmc::{BootDevice, BootOverride, PowerAction};
-use bessemer_protocol::{DeployReport, FailureCode, LeaveHow, Report, Role, Work, WorkId};
+use bessemer_bmc::{BootDevice, BootOverride};
+use bessemer_protocol::{DeployReport, FailureCode, LeaveHow, Outcome, Report, Role, Work, WorkId};
+use jiff::Timestamp;
 
-use super::super::budgets::{DEPLOY_BUDGET, LEAVE_BUDGET};
+use super::super::budgets::{AGENT_GRACE, DEPLOY_BUDGET, LEAVE_BUDGET};
 use super::super::effect::Effect;
-use super::super::observed::{PowerView, claim};
+use super::super::observed::claim;
 use super::work::WorkState;
 use super::{Rules, images, later};
 use crate::kubernetes::time;
+use crate::outside::ItemView;
 
 impl Rules<'_> {
     pub(super) fn provisioning(&mut self) {
@@ -70,7 +72,7 @@ impl Rules<'_> {
             }
             // The effect of this pass tells the agent that its report is safe; the next one turns the boot target.
             WorkState::Done(_) if self.decision.effect.is_some() => self.wake_in(Duration::ZERO),
-            WorkState::Done(Report::Deployed(report)) => self.turn_to_disk(&report),
+            WorkState::Done(Report::Deployed(report)) => self.turn_to_disk(&report, image),
             WorkState::Done(_) => {
                 let message = "the agent answered the deployment with another report".to_owned();
                 self.give_up(ErrorType::Provisioning, message);
@@ -78,7 +80,7 @@ impl Rules<'_> {
         }
     }
 
-    fn turn_to_disk(&mut self, report: &DeployReport) {
+    fn turn_to_disk(&mut self, report: &DeployReport, image: &Image) {
         let detail = format!(
             "{} bytes → {}, {} {}… ok",
             report.image_bytes,
@@ -87,6 +89,7 @@ impl Rules<'_> {
             report.digest.hex.chars().take(8).collect::<String>()
         );
         self.tell("written", detail);
+        self.decision.record.written = Some(image.clone());
         if let Some(boot) = &mut self.decision.record.boot {
             boot.target = BootTarget::LocalDisk;
             boot.step = BootStep::ClearOverride;
@@ -100,63 +103,111 @@ impl Rules<'_> {
     }
 
     fn leave(&mut self, step: BootStep, image: &Image) {
-        if step == BootStep::ClearOverride {
-            self.clear_override();
+        match step {
+            BootStep::ClearOverride => self.clear_override(),
+            BootStep::Left => self.left(image),
+            _ if self.has_left() => self.left(image),
+            BootStep::Reset => self.reset(),
+            _ => self.await_leaving(),
+        }
+    }
+
+    fn await_leaving(&mut self) {
+        self.progress = Some("leaving the ramdisk".to_owned());
+        let Some(work) = self.leave_record().cloned() else {
+            self.ask_to_leave();
+            return;
+        };
+        // A controller that has just started waits for the host to be heard again: it may run its disk already.
+        let patience = later(work.deadline.0, LEAVE_BUDGET).max(later(self.seen.started, AGENT_GRACE));
+        if patience <= self.now {
+            self.make_it_leave("the agent did not leave by itself");
             return;
         }
-        self.progress = Some("leaving the ramdisk".to_owned());
-        let work = self.decision.record.work.clone().filter(|work| work.kind == WorkKind::Leave);
-        match work {
-            None => self.ask_to_leave(),
-            Some(work) if self.has_left(&work) => self.left(image),
-            Some(work) if later(work.deadline.0, LEAVE_BUDGET) <= self.now => self.make_it_leave(),
-            Some(work) => {
-                let id = work.id.parse::<WorkId>().ok();
-                if !id.is_some_and(|id| self.seen.agent.items.contains_key(&id)) {
-                    self.ask_to_leave();
-                }
-                self.wake_at(later(work.deadline.0, LEAVE_BUDGET));
-            }
+        self.wake_at(patience);
+        match self.gone_for_good_at(&work) {
+            Some(gone) => self.wake_at(gone),
+            None if self.in_ramdisk() => self.ask_to_leave(),
+            None => {}
         }
     }
 
     fn ask_to_leave(&mut self) {
         let claim = claim(&self.seen.host);
-        if let WorkState::Failed(_) =
-            self.work(WorkKind::Leave, Work::Leave { how: LeaveHow::Reboot }, claim, LEAVE_BUDGET)
-        {
-            self.make_it_leave();
+        let work = Work::Leave { how: LeaveHow::Reboot };
+        if let WorkState::Failed(failure) = self.work(WorkKind::Leave, work, claim, LEAVE_BUDGET) {
+            self.make_it_leave(&format!("the agent does not leave: {}", failure.message));
         }
     }
 
-    /// The agent said so, or is gone after it was asked, or the installed system speaks already.
-    fn has_left(&self, work: &WorkRecord) -> bool {
-        let agent = &self.seen.agent;
-        let item = work.id.parse::<WorkId>().ok().and_then(|id| agent.items.get(&id));
-        let answered = work.outcome.is_some() || item.is_some_and(|item| item.outcome.is_some());
-        let ramdisk = agent.connected && agent.role == Some(Role::Ramdisk);
-        let node = agent.connected && agent.role == Some(Role::Node);
-        // Away without an answer: it has left, or died with the image on the disk, which comes to the same. A
-        // controller that has just started waits for it to come back first.
-        let away = !ramdisk && agent.lost_since.is_some();
-        answered || node || away
+    fn leave_record(&self) -> Option<&WorkRecord> {
+        self.decision.record.work.as_ref().filter(|work| work.kind == WorkKind::Leave)
     }
 
-    /// The disk is ready, the agent is stuck: the BMC resets the host into it.
-    fn make_it_leave(&mut self) {
-        self.end_work("the agent did not leave");
-        self.tell("leave", "the agent did not leave by itself");
-        let on = matches!(self.seen.power, PowerView::Known { on: true, .. });
-        let action = if on { PowerAction::Reset } else { PowerAction::On };
-        self.decision.effect = Some(Effect::Power(action));
+    fn in_ramdisk(&self) -> bool {
+        self.seen.agent.connected && self.seen.agent.role == Some(Role::Ramdisk)
+    }
+
+    /// The agent said so, or is gone for good after it was asked, or the installed system speaks already. A refusal is
+    /// an answer too, but of an agent that is still there.
+    fn has_left(&self) -> bool {
+        let agent = &self.seen.agent;
+        if agent.connected && agent.role == Some(Role::Node) {
+            return true;
+        }
+        let Some(work) = self.leave_record() else { return false };
+        let stored = work.outcome.clone().and_then(|outcome| serde_json::from_value::<Outcome>(outcome).ok());
+        let outcome = stored.or_else(|| self.leave_item(work)?.outcome.clone());
+        let gone = self.gone_for_good_at(work).is_some_and(|gone| gone <= self.now);
+        gone || matches!(outcome, Some(Outcome::Done { .. }))
+    }
+
+    /// When an agent that had the item, and whose stream ended without an answer, counts as having left, or as having
+    /// died with the image on the disk, which comes to the same. Until then its stream may just be broken.
+    fn gone_for_good_at(&self, work: &WorkRecord) -> Option<Timestamp> {
+        self.leave_item(work).filter(|_| !self.seen.agent.connected)?;
+        Some(later(self.seen.agent.lost_since?, AGENT_GRACE))
+    }
+
+    fn leave_item(&self, work: &WorkRecord) -> Option<&ItemView> {
+        self.seen.agent.items.get(&work.id.parse::<WorkId>().ok()?)
+    }
+
+    /// The disk is ready, the agent is stuck: the BMC resets the host into it. Nothing is over before that has worked.
+    fn make_it_leave(&mut self, why: &str) {
+        self.tell("leave", why);
+        if let Some(boot) = &mut self.decision.record.boot {
+            boot.step = BootStep::Reset;
+        }
+        self.wake_in(Duration::ZERO);
+    }
+
+    fn reset(&mut self) {
+        self.progress = Some("the BMC resets it out of the ramdisk".to_owned());
+        if !self.held_back() {
+            self.start_anew();
+        }
     }
 
     fn left(&mut self, image: &Image) {
-        self.end_work("the host has left");
+        let item = self.leave_record().and_then(|work| {
+            let id = work.id.parse::<WorkId>().ok()?;
+            Some((id, self.seen.agent.items.get(&id)?.outcome.clone()?))
+        });
+        if let Some((id, outcome)) = item {
+            if let Some(work) = self.decision.record.work.as_mut().filter(|work| work.outcome.is_none()) {
+                work.outcome = serde_json::to_value(outcome).ok();
+            }
+            // The agent waits for this before it goes.
+            self.decision.effect = Some(Effect::Stored(id));
+        }
+        self.end_work("the host left without an answer");
+        // What was written, not what is wanted by now.
+        let image = self.decision.record.written.clone().unwrap_or_else(|| image.clone());
         let hints = self.seen.host.spec.root_device_hints.clone();
         let now = time(self.now);
         let status = self.status();
-        status.provisioning.image = Some(image.clone());
+        status.provisioning.image = Some(image);
         status.provisioning.root_device_hints = hints;
         status.operation_history.provision.end = Some(now);
         status.provisioning_fail_count = 0;

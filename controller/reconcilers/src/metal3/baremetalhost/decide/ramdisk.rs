@@ -7,9 +7,10 @@ use bessemer_protocol::Role;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::super::budgets::{AGENT_GRACE, POST_BUDGET, POWER_POLL, POWER_POLL_WAITING};
+use super::super::budgets::{AGENT_GRACE, MAX_ATTEMPTS, POST_BUDGET, POWER_POLL, POWER_POLL_WAITING};
 use super::super::effect::Effect;
 use super::super::observed::PowerView;
+use super::failure::Retry;
 use super::{Rules, clock, later};
 use crate::kubernetes::time;
 
@@ -34,7 +35,7 @@ impl Rules<'_> {
                 BootStep::Waiting => self.await_agent(&boot, on_failure),
                 BootStep::Streaming => self.await_return(on_failure),
                 // Left over from a deployment that is no longer wanted.
-                BootStep::ClearOverride | BootStep::Leaving => self.new_boot(),
+                BootStep::ClearOverride | BootStep::Leaving | BootStep::Reset | BootStep::Left => self.new_boot(),
             },
         }
         false
@@ -56,19 +57,16 @@ impl Rules<'_> {
         if let Some(boot) = &mut self.decision.record.boot {
             boot.enrolled = true;
             boot.step = BootStep::Streaming;
-            boot.attempt = 1;
         }
     }
 
     fn new_boot(&mut self) {
-        let attempt = self.decision.record.retry.as_ref().map_or(0, |retry| retry.failures).saturating_add(1);
         self.decision.record.boot = Some(BootRecord {
             id: self.seen.seed.boot.to_string(),
             target: BootTarget::Ramdisk,
             step: BootStep::Override,
             issued: time(self.now),
             expires: time(later(self.now, POST_BUDGET)),
-            attempt,
             enrolled: false,
         });
         self.set_override();
@@ -81,13 +79,21 @@ impl Rules<'_> {
 
     fn power_on(&mut self) {
         self.progress = Some("it is being powered on".to_owned());
+        self.start_anew();
+    }
+
+    /// Makes the server boot, whether it is on or off.
+    pub(super) fn start_anew(&mut self) {
         match &self.seen.power {
             PowerView::Known { on, .. } => {
                 let action = if *on { PowerAction::Reset } else { PowerAction::On };
                 self.decision.effect = Some(Effect::Power(action));
             }
             PowerView::Failed(failure) => {
-                self.fail(ErrorType::PowerManagement, format!("the power state cannot be read: {}", failure.message));
+                // An outage of the BMC ends by itself, however long it takes.
+                let retry = if failure.transient { Retry::Always } else { Retry::Times(MAX_ATTEMPTS) };
+                let message = format!("the power state cannot be read: {}", failure.message);
+                self.follow_up(ErrorType::PowerManagement, message, retry);
             }
             PowerView::Unknown => self.wake_in(POWER_POLL_WAITING),
         }

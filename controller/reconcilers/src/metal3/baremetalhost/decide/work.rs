@@ -78,12 +78,8 @@ impl Rules<'_> {
     /// An item that was written before: what does the agent know of it?
     fn follow(&mut self, mut record: WorkRecord, work: Work) -> WorkState {
         let Ok(id) = record.id.parse::<WorkId>() else { return WorkState::Pending };
-        let Some(item) = self.seen.agent.items.get(&id) else {
-            // Never sent, or to an agent that does not remember.
-            self.decision.effect = Some(self.sending(&record, id, work));
-            return WorkState::Pending;
-        };
-        if let Some(outcome) = item.outcome.clone() {
+        let item = self.seen.agent.items.get(&id);
+        if let Some(outcome) = item.and_then(|item| item.outcome.clone()) {
             record.outcome = serde_json::to_value(&outcome).ok();
             self.decision.record.work = Some(record);
             self.decision.effect = Some(Effect::Stored(id));
@@ -99,11 +95,17 @@ impl Rules<'_> {
             self.end_work(&message);
             return WorkState::Failed(Failure { code: FailureCode::Internal, message });
         }
-        if let Some(progress) = &item.progress {
-            self.note_progress(&mut record, progress);
+        self.wake_at(patience);
+        match item {
+            // Never sent, or to an agent that does not remember.
+            None => self.decision.effect = Some(self.sending(&record, id, work)),
+            Some(item) => {
+                if let Some(progress) = &item.progress {
+                    self.note_progress(&mut record, progress);
+                }
+            }
         }
         self.decision.record.work = Some(record);
-        self.wake_at(patience);
         WorkState::Pending
     }
 

@@ -1,5 +1,7 @@
 //! What is seen and what is decided.
 
+mod leaving;
+mod trouble;
 mod world;
 
 use std::collections::HashMap;
@@ -74,18 +76,6 @@ fn the_disk_is_the_next_boot_before_the_agent_may_leave() {
     let leave = world.sent();
     assert_eq!(leave.work, Work::Leave { how: LeaveHow::Reboot });
     assert_eq!(leave.claim.as_deref(), Some("metal/cp-abcde"));
-}
-
-#[test]
-fn a_host_that_left_without_a_word_has_left() {
-    let (mut world, item) = World::deploying();
-    world.answer(&item, deployed());
-    world.effect();
-    world.effect();
-    world.sent();
-    world.lose();
-    world.pass();
-    assert_eq!(world.state(), ProvisioningState::Provisioned);
 }
 
 #[test]

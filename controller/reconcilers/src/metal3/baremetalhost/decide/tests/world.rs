@@ -40,6 +40,7 @@ impl World {
             credentials: CredentialsView::Found { version: "7".to_owned(), labelled: true },
             power: PowerView::Unknown,
             agent: AgentView::default(),
+            mac_twin: None,
             started: now,
             seed: Seed::fresh(0.0),
         };
@@ -174,14 +175,20 @@ impl World {
         (world, item)
     }
 
-    pub(super) fn provisioned() -> Self {
+    /// Written, and asked to leave.
+    pub(super) fn leaving() -> (Self, WorkItem) {
         let (mut world, item) = Self::deploying();
         world.answer(&item, deployed());
         world.effect();
         world.effect();
         let leave = world.sent();
+        (world, leave)
+    }
+
+    pub(super) fn provisioned() -> Self {
+        let (mut world, leave) = Self::leaving();
         world.answer(&leave, Outcome::Done { report: Report::Leaving });
-        assert_eq!(world.pass(), None);
+        assert_eq!(world.pass(), Some(Effect::Stored(leave.id)));
         assert_eq!(world.state(), ProvisioningState::Provisioned);
         world
     }
