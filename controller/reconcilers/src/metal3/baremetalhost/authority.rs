@@ -1,7 +1,7 @@
 //! Who may do what, by the objects as they are now: the answers to the agents' endpoint.
 
 use async_trait::async_trait;
-use bessemer_api::bessemer::{BootTarget, HostRecord, HostRecordStatus, WorkKind};
+use bessemer_api::bessemer::{BootStep, BootTarget, HostRecord, HostRecordStatus, WorkKind};
 use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
 use bessemer_protocol::{BootId, Bootstrap, HardwareIdentity, HostId, WorkId};
 use jiff::Timestamp;
@@ -152,6 +152,10 @@ fn check_boot(status: &HostRecordStatus, boot: BootId, now: Timestamp) -> Result
         Some(current) if current.expires.0 <= now => {
             Err(Refused::for_good(format!("boot {boot} expired at {}", current.expires.0)))
         }
+        // Whatever a new controller has forgotten of enrolments: a stream proves that the token was used.
+        Some(current) if current.step == BootStep::Streaming => {
+            Err(Refused::for_good(format!("the token of boot {boot} is spent; boot again to get a new one")))
+        }
         Some(_) => Ok(()),
     }
 }
@@ -205,7 +209,28 @@ fn api_trouble(error: &kube::Error) -> Refused {
 
 #[cfg(test)]
 mod tests {
+    use bessemer_api::bessemer::BootRecord;
+
     use super::*;
+
+    #[test]
+    fn a_boot_is_open_until_it_is_over_or_its_token_spent() {
+        let (id, now) = (BootId::random(), Timestamp::from_second(1000).unwrap());
+        let at = |seconds: i64| time(Timestamp::from_second(seconds).unwrap());
+        for (asked, target, step, expires, open) in [
+            (id, BootTarget::Ramdisk, BootStep::Waiting, 2000, true),
+            (id, BootTarget::Ramdisk, BootStep::Power, 2000, true),
+            (id, BootTarget::Ramdisk, BootStep::Streaming, 2000, false),
+            (id, BootTarget::Ramdisk, BootStep::Waiting, 1000, false),
+            (id, BootTarget::LocalDisk, BootStep::Leaving, 2000, false),
+            (BootId::random(), BootTarget::Ramdisk, BootStep::Waiting, 2000, false),
+        ] {
+            let boot =
+                BootRecord { id: id.to_string(), target, step, issued: at(0), expires: at(expires), enrolled: true };
+            let status = HostRecordStatus { boot: Some(boot), ..HostRecordStatus::default() };
+            assert_eq!(check_boot(&status, asked, now).is_ok(), open, "{target:?} {step:?} {expires}");
+        }
+    }
 
     fn host(mac: &str, serial: &str) -> BareMetalHost {
         let mut host = BareMetalHost::new("r7-u12", Default::default());
