@@ -9,23 +9,18 @@ mod view;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use bessemer_protocol::{BootId, Down, HostId, WorkId, WorkItem};
-use bessemer_reconcilers::outside::{AgentHub, AgentHubError, AgentView, ItemView};
+use bessemer_reconcilers::outside::{AgentHub, AgentHubError, AgentView};
 use futures::stream::BoxStream;
 use jiff::Timestamp;
-use tokio::sync::mpsc;
 
 pub(crate) use session::{Attached, Hello, Outgoing};
 
 use crate::identity::{AgentIdentity, KeyDigest, RoleIdentity};
 use changes::Changes;
 use session::Session;
-
-/// How long a message may wait for an agent that does not read its stream.
-const SEND_DEADLINE: Duration = Duration::from_secs(10);
 
 /// All agents of this controller.
 #[derive(Default)]
@@ -106,12 +101,6 @@ impl Hub {
         }
         self.changes.note(host);
     }
-
-    fn queue(&self, host: HostId) -> Result<mpsc::Sender<Down>, AgentHubError> {
-        let hosts = self.hosts();
-        let session = hosts.get(&host).and_then(|entry| entry.session.as_ref());
-        session.map(|session| session.queue.clone()).ok_or(AgentHubError::NotConnected(host))
-    }
 }
 
 #[async_trait]
@@ -122,29 +111,23 @@ impl AgentHub for Hub {
 
     async fn send(&self, item: WorkItem) -> Result<(), AgentHubError> {
         let (host, work) = (item.host_id, item.id);
-        let queue = self.queue(host)?;
-        // Shown before it is sent, as the answer may be there before this task goes on.
-        if let Some(entry) = self.hosts().get_mut(&host) {
-            entry.view.items.entry(work).or_default();
-        }
-        if queue.send_timeout(Down::Work(item), SEND_DEADLINE).await.is_ok() {
-            return Ok(());
-        }
-        if let Some(entry) = self.hosts().get_mut(&host)
-            && entry.view.items.get(&work) == Some(&ItemView::default())
-        {
-            entry.view.items.remove(&work);
-        }
-        Err(AgentHubError::Closed(host))
+        // All under one lock: the item goes to the stream whose view shows it, and is shown before it can be answered. An
+        // agent that leaves a full queue unread is as good as gone.
+        let mut hosts = self.hosts();
+        let entry = hosts.get_mut(&host).ok_or(AgentHubError::NotConnected(host))?;
+        let session = entry.session.as_ref().ok_or(AgentHubError::NotConnected(host))?;
+        session.queue.try_send(Down::Work(item)).map_err(|_| AgentHubError::Closed(host))?;
+        entry.view.items.entry(work).or_default();
+        Ok(())
     }
 
     async fn stored(&self, host: &HostId, work: WorkId) {
-        if let Some(entry) = self.hosts().get_mut(host) {
-            entry.view.items.remove(&work);
-        }
+        let mut hosts = self.hosts();
+        let Some(entry) = hosts.get_mut(host) else { return };
+        entry.view.items.remove(&work);
         // An agent that is not there repeats the result when it comes back, and is told again.
-        if let Ok(queue) = self.queue(*host) {
-            let _ = queue.send_timeout(Down::Stored { work_id: work }, SEND_DEADLINE).await;
+        if let Some(session) = &entry.session {
+            let _ = session.queue.try_send(Down::Stored { work_id: work });
         }
     }
 
