@@ -1,17 +1,35 @@
 //! What an agent may say: one message a line, with every text in it cut to a length and freed of control characters, as
 //! it ends up in conditions, events and terminals.
 
-use bessemer_protocol::{LineError, Up, decode_line};
+use bessemer_protocol::{LineError, NodePhase, NodeReport, Up, decode_line};
 use serde_json::Value;
 
 /// Longest text kept, in characters.
 const MAX_TEXT: usize = 4096;
 
+/// Most lines kept of a failed command's output, and the characters kept of each: they end up in a condition.
+const MAX_TAIL_LINES: usize = 32;
+const MAX_TAIL_LINE: usize = 512;
+
 /// The message of one line.
 pub(super) fn read(line: &[u8]) -> Result<Up, LineError> {
     let mut value: Value = decode_line(line)?;
     clean(&mut value);
-    Ok(serde_json::from_value(value)?)
+    let mut message = serde_json::from_value(value)?;
+    if let Up::Node(NodeReport { phase: NodePhase::Failed { tail, .. }, .. }) = &mut message {
+        shorten(tail);
+    }
+    Ok(message)
+}
+
+/// Leaves the end of a command's output, which tells what went wrong, in lines of bounded length.
+fn shorten(tail: &mut Vec<String>) {
+    tail.drain(..tail.len().saturating_sub(MAX_TAIL_LINES));
+    for line in tail {
+        if let Some((end, _)) = line.char_indices().nth(MAX_TAIL_LINE) {
+            line.truncate(end);
+        }
+    }
 }
 
 /// One text, fit to be shown.
@@ -35,7 +53,7 @@ fn clean(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use bessemer_protocol::{NodePhase, NodeReport, WorkId, encode_line};
+    use bessemer_protocol::{WorkId, encode_line};
 
     use super::*;
 
@@ -56,6 +74,18 @@ mod tests {
         let NodePhase::Failed { cause, tail, .. } = read.phase else { panic!("another phase") };
         assert_eq!(cause.len(), MAX_TEXT);
         assert_eq!(tail, ["one ", "two"]);
+    }
+
+    #[test]
+    fn of_a_long_output_the_end_is_kept() {
+        let tail = (0..100).map(|line| format!("{line:0>600}ü")).collect();
+        let phase = NodePhase::Failed { step: "kubeadm".into(), cause: "exit 1".into(), tail };
+        let report = NodeReport { hostname: "a".into(), addresses: vec![], provider_id: None, phase };
+        let Up::Node(read) = read(&encode_line(&Up::Node(report)).unwrap()).unwrap() else { panic!("another message") };
+        let NodePhase::Failed { tail, .. } = read.phase else { panic!("another phase") };
+        assert_eq!(tail.len(), MAX_TAIL_LINES);
+        assert!(tail.iter().all(|line| line.chars().count() == MAX_TAIL_LINE));
+        assert_eq!(tail.last().unwrap().len(), MAX_TAIL_LINE);
     }
 
     #[test]
