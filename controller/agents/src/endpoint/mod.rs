@@ -2,6 +2,7 @@
 //! the site's CA and lets those without one in, as enrolment has none yet; each handler says what it needs.
 
 mod bootstrap;
+mod bounded;
 mod enrol;
 mod enrolments;
 mod inbound;
@@ -85,6 +86,7 @@ impl Endpoint {
             .route("/v1/enrol", post(enrol::enrol))
             .route("/v1/node-certificate", post(node_certificate::issue))
             .route("/v1/bootstrap", get(bootstrap::deliver))
+            .route_layer(axum::middleware::from_fn(bounded::in_time))
             .route("/v1/stream", post(stream::open))
             .layer(DefaultBodyLimit::max(MAX_BODY))
             .with_state(shared);
