@@ -86,7 +86,8 @@ impl Client {
     }
 
     /// Carries out a command. A lost datagram is sent again, a lost session opened again; so a command may reach the
-    /// BMC twice when its answer was lost.
+    /// BMC twice when its answer was lost. One that is not [repeatable](Command::REPEATABLE) is sent once, and its
+    /// timeout says nothing about whether it was carried out: the caller has to look.
     ///
     /// # Errors
     /// Any of [`IpmiError`]; the session survives those that are about the command only.
@@ -97,8 +98,12 @@ impl Client {
             line.hang_up();
         }
         if let Some(open) = &mut line.open {
-            let patience = end.min(Instant::now() + self.options.give_up_session_after);
-            match open.execute(command, self.pause::<C>(), patience).await {
+            let patience = if C::REPEATABLE { Instant::now() + self.options.give_up_session_after } else { end };
+            match open.execute(command, self.pause::<C>(), end.min(patience)).await {
+                Err(Unanswered::Silence(silence)) if !C::REPEATABLE => {
+                    line.hang_up();
+                    return Err(self.timeout(C::NAME, silence));
+                }
                 Err(Unanswered::Silence(_)) => {
                     tracing::debug!(host = self.host, "session lost, opening another");
                     line.hang_up();
@@ -199,9 +204,9 @@ impl Client {
         }
     }
 
-    /// Until `C` is sent a second time.
+    /// Until `C` is sent a second time; no command waits longer than the deadline.
     fn pause<C: Command>(&self) -> Duration {
-        if C::REPEATABLE { self.options.retransmit_after } else { self.options.give_up_session_after }
+        if C::REPEATABLE { self.options.retransmit_after } else { self.options.deadline }
     }
 
     fn timeout(&self, doing: &'static str, silence: NoAnswer) -> IpmiError {

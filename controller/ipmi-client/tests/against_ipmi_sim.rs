@@ -108,6 +108,22 @@ async fn a_slow_reset_happens_once() {
 }
 
 #[tokio::test]
+async fn a_reset_without_an_answer_is_not_sent_again() {
+    let sim = start_or_skip!();
+    sim.write("slow", "");
+    let options = Options { deadline: Duration::from_secs(2), ..quick() };
+    let login = Login::new(sim::USER, sim::PASSWORD).unwrap();
+    let client = Client::new("127.0.0.1", sim.port(), login, options);
+    client.execute(&GetChassisStatus).await.unwrap();
+    let error = client.execute(&ChassisControl::HardReset).await.unwrap_err();
+    assert!(matches!(error, IpmiError::Timeout { .. }), "{error:?}");
+    // The simulator is busy with the reset; this client's session waits until it is through with it.
+    let patient = self::client(&sim, sim::USER, sim::PASSWORD);
+    patient.execute(&GetChassisStatus).await.unwrap();
+    assert_eq!(sim.read("calls").matches("set reset 1").count(), 1, "{}", sim.read("calls"));
+}
+
+#[tokio::test]
 async fn suites_outside_the_list_are_not_used() {
     let sim = start_or_skip!();
     let options = Options { suites: vec![&SUITE_17], ..quick() };

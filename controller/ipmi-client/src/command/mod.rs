@@ -27,8 +27,8 @@ pub trait Command {
     const NETWORK_FUNCTION: u8;
     /// The command number.
     const NUMBER: u8;
-    /// Whether carrying it out twice is as good as once. One that is not is sent again only when its session is given
-    /// up for lost: a BMC that is merely slow would reset its server once for every repetition.
+    /// Whether carrying it out twice is as good as once. One that is not is sent once and never again, whatever is
+    /// lost: a BMC that is merely slow would reset its server once for every repetition.
     const REPEATABLE: bool = true;
 
     /// The request's data bytes.

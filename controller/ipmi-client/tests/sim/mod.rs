@@ -18,7 +18,7 @@ pub(crate) const PASSWORD: &str = "correct-horse-bat";
 pub(crate) const LOOKER: &str = "looker";
 
 /// Keeps `power` and `boot` in files beside itself; `deaf` makes it ignore what it is told,
-/// `slow` makes a reset take longer than a client's first patience.
+/// `slow` makes a reset take longer than a client waits before it gives a session up.
 const CHASSIS: &str = r#"#!/bin/sh
 cd "$(dirname "$0")" || exit 1
 op=$2; shift 2
@@ -31,7 +31,7 @@ get) for p in "$@"; do case $p in
     esac; done;;
 set) while [ $# -gt 0 ]; do case $1 in
     power) [ -e deaf ] || echo "$2" > power;;
-    reset) [ ! -e slow ] || sleep 1;;
+    reset) [ ! -e slow ] || sleep 4;;
     shutdown) echo 0 > power;;
     boot) [ -e deaf ] || echo "$2" > boot;;
     esac; shift 2; done;;
