@@ -1,7 +1,9 @@
 //! The durable half: one redb file with the objects as JSON bytes and the version counter. Only the writer thread
 //! touches it after the start. Everything here is rebuilt into the [`Index`] when the file is opened.
 
+use std::fs::{OpenOptions, Permissions};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -75,9 +77,11 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        let open = |source: redb::Error| StoreError::Open { path: path.to_owned(), source };
+        make_private(path).map_err(|error| open(error.into()))?;
         let db = Database::create(path).map_err(|error| match error {
             redb::DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.to_owned() },
-            other => StoreError::Open { path: path.to_owned(), source: other.into() },
+            other => open(other.into()),
         })?;
         let log = Self { db, path: path.to_owned() };
         let format = log.prepare().map_err(|source| StoreError::Open { path: log.path.clone(), source })?;
@@ -152,6 +156,16 @@ impl Log {
     }
 }
 
+/// Sees to it that the file is there, for its owner only, whatever the umask and the directory allow: it holds every Secret.
+fn make_private(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    // One that an earlier release, or a restore from a backup, left open to others.
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
 fn encode_key(key: &Key) -> String {
     format!("{}{SEPARATOR}{}{SEPARATOR}{}", key.resource, key.namespace, key.name)
 }
@@ -160,4 +174,22 @@ fn decode_key(text: &str) -> Option<Key> {
     let mut parts = text.split(SEPARATOR);
     let key = Key { resource: parts.next()?.into(), namespace: parts.next()?.into(), name: parts.next()?.into() };
     parts.next().is_none().then_some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_its_owners_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("db");
+        for before in [None, Some(0o644), Some(0o600)] {
+            if let Some(mode) = before {
+                std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            }
+            drop(Log::open(&path).unwrap());
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{before:?}");
+        }
+    }
 }
