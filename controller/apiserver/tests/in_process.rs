@@ -299,6 +299,10 @@ async fn namespaces_take_their_contents_along() {
     assert!(widgets.get_opt("free").await.unwrap().is_none());
     let refused = widgets.create(&PostParams::default(), &widget("new", json!({"size": 1}))).await.unwrap_err();
     assert_eq!(status(refused).code, 403);
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    let labelled = namespaces.patch("x", &PatchParams::default(), &Patch::Merge(&label)).await.unwrap();
+    assert_eq!(labelled.metadata.labels.unwrap()["a"], "b");
+    assert!(namespaces.get_opt("x").await.unwrap().is_some(), "it ended before its contents");
     let none = json!({"metadata": {"finalizers": null}});
     widgets.patch("held", &PatchParams::default(), &Patch::Merge(&none)).await.unwrap();
     until("the namespace ends", || async { namespaces.get_opt("x").await.unwrap().is_none().then_some(()) }).await;
@@ -337,7 +341,7 @@ async fn bad_requests_get_a_status_and_store_nothing() {
     let dir = TempDir::new().unwrap();
     let (_api, client) = open(dir.path()).await;
     let base = "/apis/test.example/v1/namespaces/default/widgets";
-    let cases: [(&str, &str, &str, &str, u16); 12] = [
+    let cases: [(&str, &str, &str, &str, u16); 13] = [
         ("POST", base, "application/json", "{", 400),
         ("POST", base, "application/json", "[]", 400),
         ("POST", base, "application/json", "{\"kind\":\"Widget\",\"apiVersion\":\"v9\"}", 400),
@@ -358,6 +362,7 @@ async fn bad_requests_get_a_status_and_store_nothing() {
         ("POST", base, "application/vnd.kubernetes.protobuf", "k8s", 415),
         ("POST", "/apis/test.example/v1/widgets", "application/json", "{}", 400),
         ("PUT", base, "application/json", "{}", 405),
+        ("DELETE", "/apis/test.example/v1/widgets", "application/json", "", 405),
         ("PATCH", "/apis/test.example/v1/namespaces/default/widgets/none", "application/merge-patch+json", "{}", 404),
         ("PATCH", "/apis/test.example/v1/namespaces/default/widgets/none", "text/plain", "{}", 415),
         ("GET", "/apis/nope/v1/things", "", "", 404),

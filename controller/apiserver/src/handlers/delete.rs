@@ -83,7 +83,8 @@ pub(super) async fn delete(core: &Core, call: Call, name: String, body: &Bytes) 
 
 pub(super) async fn delete_collection(core: &Core, call: Call, body: &Bytes) -> Result<Response, ApiError> {
     let resource = Arc::clone(&call.resource);
-    if resource.flavour == Flavour::Namespace {
+    // A namespaced kind is deleted in one namespace at a time: a forgotten one must not mean all of them.
+    if resource.flavour == Flavour::Namespace || (resource.namespaced && call.namespace.is_empty()) {
         return Err(ApiError::method_not_allowed());
     }
     let options = Options::parse(&call, body)?;

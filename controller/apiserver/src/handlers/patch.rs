@@ -117,11 +117,29 @@ fn apply_json(object: &mut Value, patch: &json_patch::Patch) -> Result<(), ApiEr
                 return Err(ApiError::too_large(COPY_LIMIT));
             }
         }
+        if deepens(object, operation) {
+            return Err(write::too_deep());
+        }
         json_patch::patch(object, std::slice::from_ref(operation)).map_err(|error| {
             ApiError::unprocessable(format!("the server rejected our request due to an error in our request: {error}"))
         })?;
     }
     Ok(())
+}
+
+/// Whether `operation` would nest deeper than may be stored. Asked before each one: a few copies into themselves would
+/// otherwise make a value that no recursive reader survives, long before the result is checked.
+fn deepens(object: &Value, operation: &PatchOperation) -> bool {
+    let (path, value) = match operation {
+        PatchOperation::Add(add) => (&add.path, Some(&add.value)),
+        PatchOperation::Replace(replace) => (&replace.path, Some(&replace.value)),
+        PatchOperation::Copy(copy) => (&copy.path, object.pointer(copy.from.as_str())),
+        PatchOperation::Move(from_to) => (&from_to.path, object.pointer(from_to.from.as_str())),
+        PatchOperation::Remove(_) | PatchOperation::Test(_) => return false,
+    };
+    let above = path.as_str().matches('/').count();
+    let left = write::DEPTH_LIMIT.checked_sub(above);
+    left.is_none_or(|left| value.is_some_and(|value| write::is_deeper_than(value, left)))
 }
 
 #[cfg(test)]
@@ -137,6 +155,26 @@ mod tests {
         let patch: json_patch::Patch = serde_json::from_value(Value::from(vec![double; 64])).unwrap();
         let mut object = json!({"a": ["y".repeat(1000)]});
         assert!(apply_json(&mut object, &patch).is_err());
+    }
+
+    #[test]
+    fn nesting_has_a_limit() {
+        let mut object = json!({"a": {}});
+        let mut refused = None;
+        for round in 0..20 {
+            let path = format!("{}/a", "/a".repeat(1 << round));
+            let double = json!([{"op": "copy", "from": "/a", "path": path}]);
+            let patch: json_patch::Patch = serde_json::from_value(double).unwrap();
+            if apply_json(&mut object, &patch).is_err() {
+                refused = Some(round);
+                break;
+            }
+        }
+        assert_eq!(refused, Some(6));
+        assert!(!write::is_deeper_than(&object, write::DEPTH_LIMIT));
+        let nested = (0..write::DEPTH_LIMIT).fold(json!(1), |inside, _| json!([inside]));
+        assert!(!write::is_deeper_than(&nested, write::DEPTH_LIMIT));
+        assert!(write::is_deeper_than(&json!([nested]), write::DEPTH_LIMIT));
     }
 
     proptest! {

@@ -7,14 +7,18 @@ use serde_json::Value;
 
 use super::{Call, Part, metadata};
 use crate::flavour;
+use crate::lifecycle;
 use crate::object;
-use crate::registry::Resource;
+use crate::registry::{Flavour, Resource};
 use crate::schema;
 use crate::status::{ApiError, Cause};
 use crate::store::Txn;
 
 /// Largest object stored, in bytes; etcd's limit.
 const OBJECT_LIMIT: usize = 1536 * 1024;
+
+/// Deepest nesting of an object stored. Readers of JSON stop at 128, and a list wraps its objects twice.
+pub(super) const DEPTH_LIMIT: usize = 120;
 
 /// Brings an object that a client sent into the form that may be stored: right kind, known fields, defaults filled in.
 /// Answers a warning for each field that was dropped.
@@ -36,6 +40,9 @@ pub(super) fn admit(call: &Call, object: &mut Value) -> Result<Vec<String>, ApiE
 
 /// Refuses an object that breaks its schema, the rules of its kind, or the size limit.
 pub(super) fn check(resource: &Resource, object: &Value, mut causes: Vec<Cause>) -> Result<(), ApiError> {
+    if is_deeper_than(object, DEPTH_LIMIT) {
+        return Err(too_deep());
+    }
     causes.extend(schema::validate(&resource.schema, object));
     if !causes.is_empty() {
         return Err(ApiError::invalid(resource.kind_subject(object::name(object)), causes));
@@ -44,6 +51,21 @@ pub(super) fn check(resource: &Resource, object: &Value, mut causes: Vec<Cause>)
         return Err(ApiError::too_large(OBJECT_LIMIT));
     }
     Ok(())
+}
+
+/// Whether `value` has a leaf below more than `levels` objects and lists. Goes no deeper than that itself.
+pub(super) fn is_deeper_than(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else { return value.is_object() || value.is_array() };
+    match value {
+        Value::Object(fields) => fields.values().any(|field| is_deeper_than(field, below)),
+        Value::Array(items) => items.iter().any(|item| is_deeper_than(item, below)),
+        _ => false,
+    }
+}
+
+/// The refusal of such an object.
+pub(super) fn too_deep() -> ApiError {
+    ApiError::bad_request(format!("the object is nested deeper than {DEPTH_LIMIT} levels"))
 }
 
 /// The end of a write: what it left stored, or nothing of it when the client only wanted to see.
@@ -99,6 +121,11 @@ pub(super) fn replace(
     }
     if object::is_deleting(&new) && object::finalizers(&new).next().is_none() {
         let last = txn.put(key.clone(), new);
+        // A namespace has its contents to wait for, too.
+        if resource.flavour == Flavour::Namespace {
+            lifecycle::finish_namespace(txn, &key.name);
+            return Ok(txn.get(&key).unwrap_or(last));
+        }
         return Ok(txn.delete(key).unwrap_or(last));
     }
     Ok(txn.put(key, new))
