@@ -17,6 +17,9 @@ use crate::infrastructure::provider_id;
 use crate::kubernetes::{Key, is_deleting, time};
 use crate::metal3::baremetalhost::node_phase;
 
+/// Reason of `Ready` when the node role gave up.
+const BOOTSTRAP_FAILED: &str = "BootstrapFailed";
+
 /// One step.
 #[derive(Debug, Clone)]
 pub(super) struct Decision {
@@ -129,17 +132,26 @@ fn follow(seen: &Observed, host: &BareMetalHost, object: &mut Metal3Machine) -> 
     let name = host.name_any();
     if status.provisioning.state == ProvisioningState::Provisioned {
         object.spec.provider_id = Some(provider_id(&Key::of(host), &object.name_any()));
-        let addresses = addresses(host, seen.node.as_ref());
         let own = object.status.get_or_insert_default();
         own.initialization = Some(InfraInitialization { provisioned: Some(true) });
-        own.addresses = addresses;
+        // A controller that has just started has not heard the installed system yet: what it said before stands.
+        if seen.node.is_some() || own.addresses.is_empty() {
+            own.addresses = addresses(host, seen.node.as_ref());
+        }
     }
     if let Some(kind) = status.error_type {
         return wanted("Ready", false, "HostError", format!("host {name}: {kind}: {}", status.error_message));
     }
     if let Some(NodePhase::Failed { step, cause, tail }) = seen.node.as_ref().map(|node| &node.phase) {
         let output = if tail.is_empty() { String::new() } else { format!("; last output:\n{}", tail.join("\n")) };
-        return wanted("Ready", false, "BootstrapFailed", format!("host {name}: {step} failed: {cause}{output}"));
+        return wanted("Ready", false, BOOTSTRAP_FAILED, format!("host {name}: {step} failed: {cause}{output}"));
+    }
+    if status.provisioning.state == ProvisioningState::Provisioned
+        && seen.node.is_none()
+        && let Some(failed) = object.status.as_ref().and_then(|own| conditions::get(&own.conditions, "Ready"))
+        && failed.reason == BOOTSTRAP_FAILED
+    {
+        return wanted("Ready", false, BOOTSTRAP_FAILED, failed.message.clone());
     }
     match status.provisioning.state {
         // Changes here wake the Machine, which looks for the Node at once when bootstrapping is done.

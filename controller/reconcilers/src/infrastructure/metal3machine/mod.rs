@@ -6,6 +6,8 @@ mod act;
 mod choose;
 mod decide;
 mod observe;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
