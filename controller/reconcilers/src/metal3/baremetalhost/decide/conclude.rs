@@ -65,10 +65,7 @@ pub(crate) fn conclude(
         }
         (Effect::Power(action), Answer::Done) => powered(host, record, *action, now),
         (Effect::Power(PowerAction::ForceOff), Answer::Failed(failure)) if given_up(record) => {
-            // Said once: each line is a change, and each change another pass.
-            if record.story.last().is_none_or(|line| line.event != LOOP_BREAKER_FAILED) {
-                record.tell(time(now), LOOP_BREAKER_FAILED, failure.message.clone());
-            }
+            tell_loop_breaker_failed(record, failure, now);
         }
         (Effect::Power(PowerAction::GracefulOff), Answer::Failed(failure)) if !failure.transient => {
             // A BMC that cannot ask the system to shut down: its power is cut in the end.
@@ -108,6 +105,13 @@ fn powered(host: &mut BareMetalHost, record: &mut HostRecordStatus, action: Powe
     }
     let detail = if is_deleting(host) { "before delete" } else { "" };
     record.tell(time(now), &action.to_string(), detail);
+}
+
+/// Said once: each line is a change, and each change another pass.
+fn tell_loop_breaker_failed(record: &mut HostRecordStatus, failure: &BmcFailure, now: Timestamp) {
+    if record.story.last().is_none_or(|line| line.event != LOOP_BREAKER_FAILED) {
+        record.tell(time(now), LOOP_BREAKER_FAILED, failure.message.clone());
+    }
 }
 
 /// Nothing is tried any more before an edit.

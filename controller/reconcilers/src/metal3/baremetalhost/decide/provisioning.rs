@@ -165,7 +165,7 @@ impl Rules<'_> {
     /// When an agent that had the item, and whose stream ended without an answer, counts as having left, or as having
     /// died with the image on the disk, which comes to the same. Until then its stream may just be broken.
     fn gone_for_good_at(&self, work: &WorkRecord) -> Option<Timestamp> {
-        self.leave_item(work).filter(|_| !self.seen.agent.connected)?;
+        self.leave_item(work).filter(|item| item.outcome.is_none() && !self.seen.agent.connected)?;
         Some(later(self.seen.agent.lost_since?, AGENT_GRACE))
     }
 

@@ -61,6 +61,19 @@ fn a_refusal_is_no_leaving() {
 }
 
 #[test]
+fn a_refusal_whose_agent_is_gone_again_is_no_leaving_either() {
+    let (mut world, leave) = World::leaving();
+    let message = "its deadline is over".to_owned();
+    world.answer(&leave, Outcome::Failed(Failure { code: FailureCode::Internal, message }));
+    world.lose();
+    world.wait(AGENT_GRACE);
+    world.pass();
+    assert_eq!(world.state(), ProvisioningState::Provisioning);
+    world.wait(3 * LEAVE_BUDGET);
+    assert_eq!(world.effect(), Effect::Power(PowerAction::Reset));
+}
+
+#[test]
 fn a_stuck_agent_is_reset_and_nothing_is_over_before_that_worked() {
     let (mut world, _) = World::leaving();
     world.wait(LEAVE_BUDGET + DEADLINE_SLACK);
