@@ -83,7 +83,8 @@ impl BootServer {
             directory: directory.clone(),
         };
         let dhcp = DhcpServer { socket: dhcp, interface: interface.clone(), subnet, urls, directory };
-        let tftp = TftpServer { socket: tftp, address, files: Arc::new(files), limits: config.tftp };
+        let tftp =
+            TftpServer { socket: tftp, address, prefix: config.prefix, files: Arc::new(files), limits: config.tftp };
         tasks.spawn(dhcp.run(cancel.clone()));
         tasks.spawn(tftp.run(cancel.clone()));
         tasks.spawn(listener::run(http, router(site), cancel.clone()));

@@ -1,13 +1,13 @@
 //! The TFTP sockets: port 69 for requests, then one socket for each transfer, whose port identifies it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::net::UdpSocket;
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
@@ -27,6 +27,8 @@ const OPTIONS_REFUSED: u16 = 8;
 pub(crate) struct TftpServer {
     pub(crate) socket: UdpSocket,
     pub(crate) address: Ipv4Addr,
+    /// Length of the prefix that `address` shares with the hosts.
+    pub(crate) prefix: u8,
     pub(crate) files: Arc<BTreeMap<&'static str, Bytes>>,
     pub(crate) limits: TftpLimits,
 }
@@ -35,17 +37,28 @@ impl TftpServer {
     /// Serves until cancelled.
     pub(crate) async fn run(self, cancel: CancellationToken) {
         let mut transfers = JoinSet::new();
+        let mut peers = HashMap::new();
         let mut buffer = vec![0; 2048];
         loop {
             tokio::select! {
                 () = cancel.cancelled() => return,
-                Some(_) = transfers.join_next() => {}
+                Some(ended) = transfers.join_next_with_id() => {
+                    peers.remove(&ended.map_or_else(|error| error.id(), |(id, ())| id));
+                }
                 received = self.socket.recv_from(&mut buffer) => match received {
+                    // Not even refused: the answer would go to whomever the sender's address was forged from.
+                    Ok((_, peer)) if !is_neighbour(peer.ip(), self.address, self.prefix) => {
+                        debug!(phase = "tftp", %peer, why = "not in our subnet", "dropped");
+                    }
                     Ok((len, peer)) => match self.admit(buffer.get(..len).unwrap_or_default()) {
-                        Ok((name, transfer)) if transfers.len() < self.limits.transfers => {
-                            transfers.spawn(serve(self.address, peer, name, transfer));
+                        Ok((name, _)) if self.is_too_much(peer.ip(), &peers) => {
+                            warn!(phase = "tftp", %peer, name, why = "too many transfers at once", "dropped");
                         }
-                        Ok((name, _)) => warn!(phase = "tftp", %peer, name, why = "too many transfers at once", "dropped"),
+                        Ok((name, transfer)) => {
+                            let whole = Instant::now() + self.limits.whole;
+                            let task = transfers.spawn(serve(self.address, peer, name, transfer, whole));
+                            peers.insert(task.id(), peer.ip());
+                        }
                         Err(Refusal { code, why }) => {
                             debug!(phase = "tftp", %peer, why, "refused");
                             if let Some(code) = code {
@@ -59,6 +72,11 @@ impl TftpServer {
                 },
             }
         }
+    }
+
+    fn is_too_much(&self, peer: IpAddr, peers: &HashMap<Id, IpAddr>) -> bool {
+        let of_peer = peers.values().filter(|other| **other == peer).count();
+        peers.len() >= self.limits.transfers || of_peer >= self.limits.transfers_each
     }
 
     fn admit(&self, message: &[u8]) -> Result<(&'static str, Transfer), Refusal> {
@@ -84,9 +102,16 @@ struct Refusal {
     why: &'static str,
 }
 
-async fn serve(address: Ipv4Addr, peer: SocketAddr, name: &'static str, mut transfer: Transfer) {
+/// Whether `peer` and `ours` share their first `prefix` bits.
+fn is_neighbour(peer: IpAddr, ours: Ipv4Addr, prefix: u8) -> bool {
+    let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix.into())).unwrap_or(0);
+    matches!(peer, IpAddr::V4(peer) if peer.to_bits() & mask == ours.to_bits() & mask)
+}
+
+async fn serve(address: Ipv4Addr, peer: SocketAddr, name: &'static str, mut transfer: Transfer, whole: Instant) {
     let started = Instant::now();
-    let ended = converse(address, peer, &mut transfer).await;
+    let late = || io::Error::from(io::ErrorKind::TimedOut);
+    let ended = timeout_at(whole, converse(address, peer, &mut transfer)).await.unwrap_or_else(|_| Err(late()));
     let bytes = transfer.acknowledged();
     let took = started.elapsed();
     match ended {
@@ -126,5 +151,60 @@ async fn converse(address: Ipv4Addr, peer: SocketAddr, transfer: &mut Transfer) 
             Ok(len) => transfer.receive(buffer.get(..len?).unwrap_or_default()),
             Err(_) => transfer.send(),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_subnet_is_served() {
+        let table = [
+            ("10.77.0.10", "10.77.0.1", 24, true),
+            ("10.77.1.10", "10.77.0.1", 24, false),
+            ("10.77.1.10", "10.77.0.1", 16, true),
+            ("203.0.113.9", "10.77.0.1", 0, true),
+            ("10.77.0.1", "10.77.0.1", 32, true),
+            ("10.77.0.2", "10.77.0.1", 32, false),
+            ("::1", "10.77.0.1", 24, false),
+        ];
+        for (peer, ours, prefix, expected) in table {
+            assert_eq!(is_neighbour(peer.parse().unwrap(), ours.parse().unwrap(), prefix), expected, "{peer} {prefix}");
+        }
+    }
+
+    async fn server(limits: TftpLimits) -> (SocketAddr, CancellationToken) {
+        let address = Ipv4Addr::LOCALHOST;
+        let socket = UdpSocket::bind((address, 0)).await.unwrap();
+        let at = socket.local_addr().unwrap();
+        let files = Arc::new(BTreeMap::from([("file", Bytes::from_static(&[7; 2000]))]));
+        let cancel = CancellationToken::new();
+        tokio::spawn(TftpServer { socket, address, prefix: 8, files, limits }.run(cancel.clone()));
+        (at, cancel)
+    }
+
+    async fn ask(server: SocketAddr) -> UdpSocket {
+        let client = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        client.send_to(b"\0\x01file\0octet\0", server).await.unwrap();
+        client
+    }
+
+    async fn hears(client: &UdpSocket, patience: u64) -> bool {
+        let patience = std::time::Duration::from_millis(patience);
+        tokio::time::timeout(patience, client.recv_from(&mut [0; 1024])).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn one_peer_has_a_few_transfers_each_of_which_ends() {
+        let whole = std::time::Duration::from_millis(1500);
+        let limits = TftpLimits { transfers_each: 2, attempts: 100, whole, ..TftpLimits::default() };
+        let (server, cancel) = server(limits).await;
+        let (first, second) = (ask(server).await, ask(server).await);
+        assert!(hears(&first, 1000).await && hears(&second, 1000).await);
+        assert!(!hears(&ask(server).await, 300).await, "a third one was served");
+        tokio::time::sleep(whole).await;
+        assert!(hears(&ask(server).await, 1000).await, "the first two never ended");
+        cancel.cancel();
     }
 }
