@@ -121,6 +121,8 @@ fn uefi_pxe_reaches_the_ramdisk_with_its_overlay() {
         let host = OneHost::new(ramdisk());
         let _server = serve(artefacts, host.clone()).await;
         let mut machine = Machine::power_on(artefacts, Firmware::Pxe, None);
+        // The kernel prints its command line: iPXE has put in the card that it booted from.
+        machine.expect(&format!("BOOTIF=01-{}", MAC.to_string().replace(':', "-")));
         machine.expect(&format!("INIT marker={MARKER}"));
         let script = format!("http://10.77.0.1:8080/b/{BOOT}/boot.ipxe");
         assert_eq!(host.files(), ["ipxe.efi", &script, "boot.ipxe", "kernel", "initrd"]);
