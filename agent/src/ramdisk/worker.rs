@@ -55,7 +55,7 @@ impl Worker {
                 let job = deploy::Job {
                     id,
                     host: self.host,
-                    claim: claim.unwrap_or_default(),
+                    claim,
                     deadline: self.time.instant_of(deadline),
                     order,
                     config: Arc::clone(&self.config),
@@ -99,11 +99,9 @@ fn refusal(item: &WorkItem, host: HostId, now: i64) -> Option<String> {
     if now >= item.deadline {
         return Some(format!("item's deadline passed {} s ago", now - item.deadline));
     }
-    let claimed = item.claim.as_deref().is_some_and(|claim| {
-        claim.split_once('/').is_some_and(|(namespace, name)| !namespace.is_empty() && !name.is_empty())
-    });
-    (matches!(item.work, Work::Deploy(_)) && !claimed)
-        .then(|| format!("a deploy needs a claim of the form namespace/name, this has {:?}", item.claim))
+    let claim = item.claim.as_deref()?;
+    let named = claim.split_once('/').is_some_and(|(namespace, name)| !namespace.is_empty() && !name.is_empty());
+    (!named).then(|| format!("claim {claim:?} is not of the form namespace/name"))
 }
 
 fn failed(code: FailureCode, message: String) -> Outcome {
@@ -127,14 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn only_items_for_this_host_in_time_and_claimed_are_touched() {
+    fn only_items_for_this_host_in_time_and_well_claimed_are_touched() {
         let us = HostId::random();
         let other = HostId::random();
         let table = [
             (us, Some("metal/m0"), 100, deploy(), None),
             (other, Some("metal/m0"), 100, deploy(), Some("item is for host")),
-            (us, None, 100, deploy(), Some("needs a claim")),
-            (us, Some("m0"), 100, deploy(), Some("needs a claim")),
+            (us, None, 100, deploy(), None),
+            (us, Some("m0"), 100, deploy(), Some("not of the form")),
             (us, Some("metal/m0"), 49, deploy(), Some("deadline passed 1 s ago")),
             (us, None, 100, Work::Inspect, None),
             (other, None, 100, Work::Leave { how: LeaveHow::Reboot }, Some("item is for host")),

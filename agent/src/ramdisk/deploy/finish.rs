@@ -14,7 +14,7 @@ pub(super) fn finish(
     target: &Target,
     mut image: HeldImage,
     seed_data: &Seed,
-    identity: &NodeIdentity,
+    identity: Option<&NodeIdentity>,
 ) -> Result<Vec<String>, DeployError> {
     let failed = |action| move |error: std::io::Error| disk_error(target.name(), action, &error);
     let (size, sector, disk) = (target.size(), target.sector(), target.buffered());
@@ -40,7 +40,7 @@ pub(super) fn finish(
     Ok(partitions)
 }
 
-fn verify(target: &Target, seed_start: u64, identity: &NodeIdentity) -> Result<Vec<String>, DeployError> {
+fn verify(target: &Target, seed_start: u64, identity: Option<&NodeIdentity>) -> Result<Vec<String>, DeployError> {
     let failed = |error: &dyn std::fmt::Display| disk_error(target.name(), "read back", error);
     let disk = target.buffered();
     let mut head = vec![0; 1 << 20];
@@ -49,7 +49,7 @@ fn verify(target: &Target, seed_start: u64, identity: &NodeIdentity) -> Result<V
     disk.read_exact_at(&mut last, target.size() - target.sector()).map_err(|error| failed(&error))?;
     let partitions = gpt::partitions(&mut head, &last, target.sector()).map_err(|error| failed(&error))?;
     let seeded = seed::read_back(disk, seed_start, gpt::SEED_BYTES).map_err(|error| failed(&error))?;
-    if seeded != *identity {
+    if seeded.as_ref() != identity {
         return Err(failed(&"the seed is not the one that was written"));
     }
     Ok(partitions)

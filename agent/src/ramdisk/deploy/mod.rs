@@ -37,7 +37,8 @@ mod write;
 pub(super) struct Job {
     pub(super) id: WorkId,
     pub(super) host: HostId,
-    pub(super) claim: String,
+    /// Whom it is for; none when somebody gave the host an image by hand.
+    pub(super) claim: Option<String>,
     pub(super) deadline: Instant,
     pub(super) order: Deploy,
     pub(super) config: Arc<BootConfig>,
@@ -126,7 +127,10 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     let found = disks::list(std::path::Path::new("/sys"));
     let chosen = root::choose(&found, &job.order.root)?;
     info!("root disk is {} ({} bytes)", chosen.name, chosen.size_bytes);
-    let identity = node_identity(&job).await?;
+    let identity = match &job.claim {
+        Some(claim) => Some(node_identity(&job, claim).await?),
+        None => None,
+    };
     // Up to here the disk is as it was, and stays so.
     in_time(&job, "preparing")?;
     let target = disk::Target::open(&chosen.name).map_err(|error| disk_error(&chosen.name, "open", &error))?;
@@ -165,7 +169,7 @@ struct Written {
     partitions: Vec<String>,
 }
 
-async fn onto(job: &Job, target: &Arc<disk::Target>, identity: NodeIdentity) -> Result<Written, DeployError> {
+async fn onto(job: &Job, target: &Arc<disk::Target>, identity: Option<NodeIdentity>) -> Result<Written, DeployError> {
     job.items.progress(job.id, Progress { phase: "preparing".into(), done: 0, total: None });
     let (image, fetched) = fetch_and_write(job, target).await?;
     // From the deadline on the controller takes the host for failed: a disk that became bootable after that would surprise it.
@@ -174,7 +178,7 @@ async fn onto(job: &Job, target: &Arc<disk::Target>, identity: NodeIdentity) -> 
     let (target, seed) = (Arc::clone(target), job.order.seed.clone());
     blocking(move || {
         let length = image.length;
-        let partitions = finish::finish(&target, image, &seed, &identity)?;
+        let partitions = finish::finish(&target, image, &seed, identity.as_ref())?;
         Ok(Written { fetched, image: length, partitions })
     })
     .await
@@ -228,7 +232,7 @@ async fn fetch_and_write(job: &Job, target: &Arc<disk::Target>) -> Result<(write
 }
 
 /// A key that never leaves this host, and the controller's certificate for it.
-async fn node_identity(job: &Job) -> Result<NodeIdentity, DeployError> {
+async fn node_identity(job: &Job, claim: &str) -> Result<NodeIdentity, DeployError> {
     let fresh = keys::fresh().map_err(DeployError::Certificate)?;
     let request = NodeCertificateRequest { work_id: job.id, csr: fresh.csr };
     let mut backoff =
@@ -242,7 +246,7 @@ async fn node_identity(job: &Job) -> Result<NodeIdentity, DeployError> {
                     certificate,
                     key: fresh.key,
                     host_id: job.host,
-                    claim: job.claim.clone(),
+                    claim: claim.to_owned(),
                     hostname: job.order.seed.hostname.clone(),
                 });
             }

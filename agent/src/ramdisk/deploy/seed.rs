@@ -16,7 +16,7 @@ pub(super) fn write(
     disk: &File,
     (start, size, sector): (u64, u64, u64),
     seed: &Seed,
-    identity: &NodeIdentity,
+    identity: Option<&NodeIdentity>,
 ) -> io::Result<()> {
     let mut label = [b' '; 11];
     label.iter_mut().zip(SEED_LABEL.bytes()).for_each(|(to, from)| *to = from);
@@ -33,16 +33,22 @@ pub(super) fn write(
         "local-hostname": seed.hostname,
     });
     put(&volume, META_DATA_PATH, meta_data.to_string().as_bytes())?;
-    put(&volume, IDENTITY_PATH, &serde_json::to_vec(identity)?)?;
+    if let Some(identity) = identity {
+        put(&volume, IDENTITY_PATH, &serde_json::to_vec(identity)?)?;
+    }
     volume.unmount()
 }
 
-/// The identity as it is on the disk.
-pub(super) fn read_back(disk: &File, start: u64, size: u64) -> io::Result<NodeIdentity> {
+/// The identity as it is on the disk, if one is.
+pub(super) fn read_back(disk: &File, start: u64, size: u64) -> io::Result<Option<NodeIdentity>> {
     let volume = FileSystem::new(Window::new(disk, start, size), FsOptions::new())?;
     let mut bytes = Vec::new();
-    volume.root_dir().open_file(IDENTITY_PATH)?.read_to_end(&mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
+    match volume.root_dir().open_file(IDENTITY_PATH) {
+        Ok(mut file) => file.read_to_end(&mut bytes)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    Ok(Some(serde_json::from_slice(&bytes)?))
 }
 
 fn put(volume: &FileSystem<Window<'_>>, path: &str, content: &[u8]) -> io::Result<()> {

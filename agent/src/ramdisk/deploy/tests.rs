@@ -95,7 +95,7 @@ fn deploy(disk: &Path, bytes: &[u8], piece: usize, cut: bool, wanted: &Digest) -
         }
     });
     let result = match into_disk(receiver, &target, wanted) {
-        Ok(held) => finish::finish(&target, held, &seed(), &identity()),
+        Ok(held) => finish::finish(&target, held, &seed(), Some(&identity())),
         Err(Stopped::Cut) => Err(DeployError::Fetch("cut".into())),
         Err(Stopped::Failed(error)) => Err(error),
     };
