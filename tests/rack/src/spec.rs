@@ -41,10 +41,11 @@ impl HostSpec {
         Self { name: name.to_owned(), cpus: 2, memory_mib: 3072, disk_gib: 8 }
     }
 
-    /// The same with less of everything, for tests that never start an operating system that works.
+    /// The same with less of everything, for tests that never start an operating system that works. Metal3's smallest
+    /// root disk has 4 GiB.
     #[must_use]
     pub fn small(name: &str) -> Self {
-        Self { name: name.to_owned(), cpus: 2, memory_mib: 1024, disk_gib: 2 }
+        Self { name: name.to_owned(), cpus: 2, memory_mib: 1024, disk_gib: 5 }
     }
 }
 
