@@ -6,7 +6,7 @@ use std::time::Duration;
 use bessemer_api::bessemer::{BootStep, BootTarget, WorkKind, WorkRecord};
 use bessemer_api::metal3::{ErrorType, Image, ProvisioningState};
 use bessemer_bmc::{BootDevice, BootOverride};
-use bessemer_protocol::{DeployReport, FailureCode, LeaveHow, Outcome, Report, Role, Work, WorkId};
+use bessemer_protocol::{DeployReport, LeaveHow, Outcome, Report, Role, Work, WorkId};
 use jiff::Timestamp;
 
 use super::super::budgets::{AGENT_GRACE, DEPLOY_BUDGET, LEAVE_BUDGET};
@@ -61,13 +61,8 @@ impl Rules<'_> {
         match self.work(WorkKind::Deploy, Work::Deploy(deploy), claim, DEPLOY_BUDGET) {
             WorkState::Pending => {}
             WorkState::Failed(failure) => {
-                let bootable = match failure.code {
-                    FailureCode::DigestMismatch | FailureCode::BadImage | FailureCode::WriteFailed => {
-                        ". The disk was not marked bootable"
-                    }
-                    _ => "",
-                };
-                let message = format!("image {}: {}{bootable}", image.url, failure.message.trim_end_matches('.'));
+                // whether the disk can boot is the agent's to say: it knows what it could undo
+                let message = format!("image {}: {}", image.url, failure.message.trim_end_matches('.'));
                 self.fail(ErrorType::Provisioning, message);
             }
             // The effect of this pass tells the agent that its report is safe; the next one turns the boot target.
