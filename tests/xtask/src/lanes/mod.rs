@@ -16,7 +16,7 @@ use rustix::process::Signal;
 
 use crate::say::say;
 use crate::workspace::Workspace;
-use crate::{artefacts, deadline, demo};
+use crate::{artefacts, deadline, demo, prerequisites};
 use skips::Allowed;
 use tally::Tally;
 
@@ -77,6 +77,12 @@ impl Lane {
 pub(crate) fn run(workspace: &Workspace, lanes: &[Lane], budget: Option<Duration>) -> Result<bool> {
     let lanes = if lanes.is_empty() { &ALL } else { lanes };
     let end = budget.map(deadline::after);
+    // first of all: nothing is worse than a line with a remedy after half an hour
+    if lanes.contains(&Lane::Rack) {
+        prerequisites::for_rack(workspace)?;
+    } else if lanes.contains(&Lane::Unit) {
+        prerequisites::for_unit_tests()?;
+    }
     let allowed = Allowed::read(&workspace.root.join("tests/allowed-skips.txt"))?;
     let mut whole = Tally::default();
     for lane in lanes {

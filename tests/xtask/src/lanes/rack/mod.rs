@@ -10,13 +10,12 @@ use anyhow::Result;
 use super::tally::Tally;
 use crate::say::{elapsed, say};
 use crate::workspace::Workspace;
-use crate::{artefacts, deadline, demo, prerequisites};
+use crate::{artefacts, deadline, demo};
 
 /// Two network boots and a little writing.
 pub(super) const FAILURES_ESTIMATE: Duration = Duration::from_secs(4 * 60);
 
 pub(super) fn run(workspace: &Workspace, until: Instant, tally: &mut Tally) -> Result<()> {
-    prerequisites::for_rack(workspace)?;
     let artefacts = artefacts::build(workspace, until)?;
     let mut count = |name: &str, result: Result<()>| match result {
         Ok(()) => {
