@@ -16,13 +16,14 @@ use crate::cache::Fingerprint;
 const RECIPE: &str = "2";
 
 /// Programs of the host and where they go.
-const PROGRAMS: [(&str, &str); 10] = [
+const PROGRAMS: [(&str, &str); 11] = [
     ("kubeadm", "usr/bin"),
     ("kubectl", "usr/bin"),
     ("kubelet", "usr/bin"),
     ("containerd", "usr/local/bin"),
     ("containerd-shim-runc-v2", "usr/local/bin"),
     ("ctr", "usr/local/bin"),
+    ("crictl", "usr/local/bin"),
     ("bridge", "opt/cni/bin"),
     ("host-local", "opt/cni/bin"),
     ("loopback", "opt/cni/bin"),
@@ -41,7 +42,7 @@ const IMAGES: [(&str, &str); 7] = [
 ];
 
 /// Settings and units, `@PAUSE@` standing for the name of the pause image.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     ("etc/containerd/config.toml", include_str!("files/containerd.toml")),
     ("etc/systemd/system/containerd.service", include_str!("files/containerd.service")),
     ("etc/systemd/system/kubelet.service", include_str!("files/kubelet.service")),
@@ -56,6 +57,7 @@ const FILES: [(&str, &str); 12] = [
     ("etc/cni/net.d/10-bridge.conflist", include_str!("files/10-bridge.conflist")),
     ("etc/modules-load.d/kubernetes.conf", include_str!("files/modules.conf")),
     ("etc/sysctl.d/90-kubernetes.conf", include_str!("files/sysctl.conf")),
+    ("etc/crictl.yaml", "runtime-endpoint: unix:///run/containerd/containerd.sock\n"),
     ("etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
     ("etc/fstab", "# the root is named on the kernel's command line\n"),
 ];

@@ -25,7 +25,7 @@ pub use error::OsImageError;
 #[derive(Debug, Clone)]
 pub struct OsImageSpec {
     /// A folder with the static programs of one Kubernetes version: its own seven, `etcd`,
-    /// `coredns`, `pause`, containerd's three and the CNI plugins.
+    /// `coredns`, `pause`, `crictl`, containerd's three and the CNI plugins.
     pub kubernetes: PathBuf,
     /// The version of those programs, as in `v1.36.3`.
     pub kubernetes_version: String,

@@ -37,7 +37,7 @@ struct Component {
 }
 
 /// `kubernetes` is first: the modules after it take much of theirs from what it has compiled.
-const COMPONENTS: [Component; 5] = [
+const COMPONENTS: [Component; 6] = [
     Component {
         folder: "kubernetes",
         programs: &[
@@ -78,6 +78,14 @@ const COMPONENTS: [Component; 5] = [
         tags: "",
         stamped: "github.com/containernetworking/plugins",
         stamps: &["github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion"],
+    },
+    Component {
+        folder: "crictl",
+        programs: &["crictl"],
+        target: "tool",
+        tags: "",
+        stamped: "sigs.k8s.io/cri-tools",
+        stamps: &["sigs.k8s.io/cri-tools/pkg/version.Version"],
     },
     Component { folder: "pause", programs: &["pause"], target: ".", tags: "", stamped: "", stamps: &[] },
 ];
