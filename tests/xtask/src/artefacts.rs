@@ -104,9 +104,9 @@ pub(crate) fn estimate(workspace: &Workspace) -> (Duration, &'static str) {
         std::env::var_os(kubernetes::BINARIES_VARIABLE).is_some() && kind == "kubernetes"
             || Cache::from_env().is_ok_and(|cache| cache.root().join(kind).is_dir())
     };
-    let mut sum = if compiled { minutes(1) } else { minutes(12) };
-    sum += if cached("kubernetes") { Duration::ZERO } else { minutes(18) };
-    sum += if cached("os-disk") { minutes(1) } else { minutes(6) };
+    let mut sum = if compiled { minutes(1) } else { minutes(10) };
+    sum += if cached("kubernetes") { Duration::ZERO } else { minutes(9) };
+    sum += if cached("os-disk") { minutes(1) } else { minutes(2) };
     let why = if compiled && cached("kubernetes") { "mostly built already" } else { "nothing is built yet" };
     (sum, why)
 }

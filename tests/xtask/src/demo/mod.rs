@@ -30,7 +30,7 @@ pub(crate) const BUILDS: Duration = Duration::from_secs(60 * 60);
 const PATH: Duration = Duration::from_secs(25 * 60);
 
 /// What the path takes on two cores, for the estimate.
-pub(crate) const PATH_ESTIMATE: Duration = Duration::from_secs(8 * 60);
+pub(crate) const PATH_ESTIMATE: Duration = Duration::from_secs(4 * 60);
 
 /// From the Machine's nodeRef to the Node being Ready.
 const NODE_READY: Duration = Duration::from_secs(5 * 60);
