@@ -39,7 +39,8 @@ impl Workspace {
     }
 
     fn metadata(&self) -> Result<Value> {
-        let output = self.cargo(&["metadata", "--no-deps", "--format-version", "1", "--offline"]).output()?;
+        let output = self.cargo(&["metadata", "--no-deps", "--format-version", "1", "--offline"]).output();
+        let output = output.context("cannot run cargo: install Rust 1.95 or newer and have it in PATH")?;
         ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
         Ok(serde_json::from_slice(&output.stdout)?)
     }
