@@ -4,6 +4,8 @@
 mod default;
 mod parse;
 mod prune;
+#[allow(dead_code, reason = "server-side apply, the reader, lands next")]
+mod structure;
 mod validate;
 
 use std::collections::BTreeMap;
@@ -14,6 +16,7 @@ use serde_json::Value;
 pub(crate) use default::default;
 pub(crate) use parse::SchemaError;
 pub(crate) use prune::prune;
+pub(crate) use structure::{ListType, PatchStrategy, Shape};
 pub(crate) use validate::{validate, validate_at};
 
 /// One node of a schema.
@@ -36,6 +39,9 @@ pub(crate) struct Schema {
     pattern: Option<Regex>,
     format: Option<String>,
     list: ListType,
+    /// The object is one value to server-side apply.
+    atomic_map: bool,
+    patch: PatchStrategy,
     all_of: Vec<Schema>,
     any_of: Vec<Schema>,
     one_of: Vec<Schema>,
@@ -79,15 +85,6 @@ struct Bounds {
     max_items: Option<u64>,
     min_properties: Option<u64>,
     max_properties: Option<u64>,
-}
-
-#[derive(Debug, Default)]
-enum ListType {
-    #[default]
-    Atomic,
-    Set,
-    /// Elements are told apart by these fields.
-    Map(Vec<String>),
 }
 
 impl Schema {

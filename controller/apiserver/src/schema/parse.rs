@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Bounds, Kind, ListType, Schema, child};
+use super::{Bounds, Kind, ListType, PatchStrategy, Schema, child};
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -55,6 +55,11 @@ fn parse(json: &Value, path: &str) -> Result<Schema, SchemaError> {
             Some("set") => ListType::Set,
             _ => ListType::Atomic,
         },
+        atomic_map: text("x-kubernetes-map-type") == Some("atomic"),
+        patch: PatchStrategy::parse(
+            text("x-kubernetes-patch-strategy").unwrap_or_default(),
+            text("x-kubernetes-patch-merge-key").unwrap_or_default(),
+        ),
         all_of: many("allOf")?,
         any_of: many("anyOf")?,
         one_of: many("oneOf")?,
