@@ -10,6 +10,7 @@ mod kubectl;
 mod kubernetes;
 mod lanes;
 mod manifests;
+mod peer;
 mod prerequisites;
 mod run;
 mod say;
@@ -57,9 +58,18 @@ enum Command {
         command: RackCommand,
     },
     /// Build the real Kubernetes that the tests run, and print where it is
-    Kubernetes,
+    Kubernetes {
+        #[command(subcommand)]
+        command: Option<KubernetesCommand>,
+    },
     /// Write manifests/crds from the types
     Crds,
+}
+
+#[derive(Debug, Subcommand)]
+enum KubernetesCommand {
+    /// Run its API on loopback until Ctrl-C: etcd, kube-apiserver, kube-controller-manager
+    Up,
 }
 
 #[derive(Debug, Subcommand)]
@@ -99,9 +109,12 @@ fn dispatch(command: Command) -> Result<bool> {
             }
             Ok(true)
         }
-        Command::Kubernetes => {
+        Command::Kubernetes { command } => {
             let binaries = kubernetes::ensure(&workspace.root)?;
             println!("{} {}", binaries.version, binaries.dir.display());
+            if matches!(command, Some(KubernetesCommand::Up)) {
+                peer::up(&binaries)?;
+            }
             Ok(true)
         }
         Command::Crds => {

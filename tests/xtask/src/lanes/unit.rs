@@ -7,17 +7,17 @@ use anyhow::Result;
 use super::tally::Tally;
 use crate::say::say;
 use crate::workspace::Workspace;
-use crate::{kubernetes, prerequisites, run};
+use crate::{kubernetes, run};
 
 /// What a test prints, followed by the reason, when it cannot run here.
 const SKIP: &str = "SKIP ";
 
 pub(super) fn run(workspace: &Workspace, until: Instant, tally: &mut Tally) -> Result<()> {
     let mut cargo = workspace.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
-    if !prerequisites::present("kubectl") {
-        // the embedded API is tested with the real one, which the lane `rack` needs anyway
-        cargo.env("BESSEMER_KUBECTL", kubernetes::ensure(&workspace.root)?.dir.join("kubectl"));
-    }
+    // the embedded API is tested with and against the real one, which the lane `rack` needs anyway
+    let kubernetes = kubernetes::ensure(&workspace.root)?.dir;
+    cargo.env("BESSEMER_KUBECTL", kubernetes.join("kubectl"));
+    cargo.env(kubernetes::BINARIES_VARIABLE, kubernetes);
     let mut reader = Reader::default();
     let finished = run::run(cargo, until, |line| {
         if let Some(crate_name) =
