@@ -3,6 +3,7 @@
 //! the image builders'.
 
 mod artefacts;
+mod bench;
 mod controller;
 mod deadline;
 mod demo;
@@ -16,12 +17,14 @@ mod run;
 mod say;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use crate::bench::{Outcome, Suite};
 use crate::lanes::Lane;
 use crate::workspace::Workspace;
 
@@ -51,6 +54,15 @@ enum Command {
         /// Do not start a lane that does not fit into this time, such as 70m
         #[arg(long, value_parser = deadline::parse)]
         budget: Option<Duration>,
+    },
+    /// Measure, beside others where there are such; exits with 2 when a suite has no measurements yet
+    Bench {
+        /// Only these suites; may be repeated
+        #[arg(long = "suite", value_enum)]
+        suites: Vec<Suite>,
+        /// Also write the rows here
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
     },
     /// The virtual rack
     Rack {
@@ -82,12 +94,13 @@ fn main() -> ExitCode {
     say::start();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.split_first() {
-        Some((first, rest)) if first == bessemer_rack::HELPER => bessemer_rack::helper(rest).map(|()| true),
+        Some((first, rest)) if first == bessemer_rack::HELPER => {
+            bessemer_rack::helper(rest).map(|()| ExitCode::SUCCESS)
+        }
         _ => dispatch(Cli::parse().command),
     };
     match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -95,19 +108,23 @@ fn main() -> ExitCode {
     }
 }
 
-/// False when it ran to its end but something in it failed, which it has told.
-fn dispatch(command: Command) -> Result<bool> {
+/// No success when it ran to its end but something in it failed, which it has told.
+fn dispatch(command: Command) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
-    match command {
-        Command::Demo { hosts: _, keep } => demo::run(&workspace, keep).map(|()| true),
-        Command::Test { lanes, budget } => lanes::run(&workspace, &lanes, budget),
+    let passed = match command {
+        Command::Demo { hosts: _, keep } => demo::run(&workspace, keep).map(|()| true)?,
+        Command::Test { lanes, budget } => lanes::run(&workspace, &lanes, budget)?,
+        Command::Bench { suites, json } => match bench::run(&workspace, &suites, json.as_deref())? {
+            Outcome::Complete => true,
+            Outcome::Missing => return Ok(ExitCode::from(2)),
+        },
         Command::Rack { command: RackCommand::Down } => {
             let swept = bessemer_rack::Rack::down_all();
             swept.iter().for_each(|line| println!("{line}"));
             if swept.is_empty() {
                 println!("no rack was left");
             }
-            Ok(true)
+            true
         }
         Command::Kubernetes { command } => {
             let binaries = kubernetes::ensure(&workspace.root)?;
@@ -115,13 +132,14 @@ fn dispatch(command: Command) -> Result<bool> {
             if matches!(command, Some(KubernetesCommand::Up)) {
                 peer::up(&binaries)?;
             }
-            Ok(true)
+            true
         }
         Command::Crds => {
             // the drift test writes what it compares with
             let mut cargo = workspace.cargo(&["test", "-p", "bessemer-api", "--test", "manifests"]);
             cargo.env("BESSEMER_UPDATE_CRDS", "1");
-            Ok(run::run(cargo, deadline::after(Duration::from_secs(1800)), |line| println!("{line}"))?.success)
+            run::run(cargo, deadline::after(Duration::from_secs(1800)), |line| println!("{line}"))?.success
         }
-    }
+    };
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
