@@ -1,51 +1,40 @@
-//! The CRDs of every kind we serve, with the labels by which others find them.
-
-use std::collections::BTreeMap;
+//! The CRDs of every kind we serve, with the labels by which others find them. Each group lists its own in `crds()`.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
+use schemars::JsonSchema;
 
-use crate::bessemer::{BootLease, HostRecord};
-use crate::bootstrap::KubeadmConfig;
-use crate::cluster::{Cluster, Machine};
-use crate::controlplane::KubeadmControlPlane;
-use crate::infrastructure::{Metal3Cluster, Metal3Machine, Metal3MachineTemplate};
-use crate::metal3::BareMetalHost;
+use crate::{bessemer, bootstrap, cluster, controlplane, infrastructure, metal3, schema};
+
+/// A label of a CRD.
+type Label = (&'static str, &'static str);
 
 /// Found by `clusterctl`'s discovery.
-const CLUSTERCTL: (&str, &str) = ("clusterctl.cluster.x-k8s.io", "");
+pub(crate) const CLUSTERCTL: Label = ("clusterctl.cluster.x-k8s.io", "");
 /// Moved with the hierarchy below it.
-const MOVE_HIERARCHY: (&str, &str) = ("clusterctl.cluster.x-k8s.io/move-hierarchy", "");
+pub(crate) const MOVE_HIERARCHY: Label = ("clusterctl.cluster.x-k8s.io/move-hierarchy", "");
 /// Moved, although nothing owns it.
-const MOVE: (&str, &str) = ("clusterctl.cluster.x-k8s.io/move", "");
+pub(crate) const MOVE: Label = ("clusterctl.cluster.x-k8s.io/move", "");
 /// The version that keeps the contract v1beta2.
-const CONTRACT: (&str, &str) = ("cluster.x-k8s.io/v1beta2", "v1beta2");
+pub(crate) const CONTRACT: Label = ("cluster.x-k8s.io/v1beta2", "v1beta2");
 
-fn provider(name: &'static str) -> (&'static str, &'static str) {
+/// The provider that a CRD belongs to, as `clusterctl` calls it.
+pub(crate) const fn provider(name: &'static str) -> Label {
     ("cluster.x-k8s.io/provider", name)
 }
 
 /// Every CRD, as it is to be installed.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    vec![
-        labelled(BareMetalHost::crd(), &[CLUSTERCTL, MOVE_HIERARCHY, provider("infrastructure-metal3")]),
-        labelled(HostRecord::crd(), &[CLUSTERCTL, MOVE, provider("infrastructure-metal3")]),
-        labelled(BootLease::crd(), &[CLUSTERCTL, MOVE, provider("infrastructure-metal3")]),
-        labelled(Metal3Cluster::crd(), &[CLUSTERCTL, CONTRACT, provider("infrastructure-metal3")]),
-        labelled(Metal3Machine::crd(), &[CLUSTERCTL, CONTRACT, provider("infrastructure-metal3")]),
-        labelled(Metal3MachineTemplate::crd(), &[CLUSTERCTL, CONTRACT, provider("infrastructure-metal3")]),
-        labelled(Cluster::crd(), &[CLUSTERCTL, CONTRACT, provider("cluster-api")]),
-        labelled(Machine::crd(), &[CLUSTERCTL, CONTRACT, provider("cluster-api")]),
-        labelled(KubeadmConfig::crd(), &[CLUSTERCTL, CONTRACT, provider("bootstrap-kubeadm")]),
-        labelled(KubeadmControlPlane::crd(), &[CLUSTERCTL, CONTRACT, provider("control-plane-kubeadm")]),
-    ]
+    [metal3::crds(), bessemer::crds(), infrastructure::crds(), cluster::crds(), bootstrap::crds(), controlplane::crds()]
+        .concat()
 }
 
-fn labelled(mut crd: CustomResourceDefinition, labels: &[(&str, &str)]) -> CustomResourceDefinition {
-    let labels: BTreeMap<String, String> =
-        labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    crd.metadata.labels = Some(labels);
+/// The CRD of one kind.
+pub(crate) fn of<K: CustomResourceExt + JsonSchema>(labels: &[Label]) -> CustomResourceDefinition {
+    let mut crd = schema::crd::<K>();
+    let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    crd.metadata.labels = Some(labels.collect());
     crd
 }
 

@@ -14,6 +14,7 @@ mod extra;
 pub mod infrastructure;
 pub mod metal3;
 mod references;
+mod schema;
 pub mod well_known;
 
 pub use crds::crds;

@@ -1,11 +1,19 @@
 //! Group `bessemer.dev`: what the controller must remember beyond the upstream kinds. Written by the controller alone;
 //! deleting these objects by hand does no harm to a provisioned host.
 
-mod boot_lease;
-mod host_record;
+mod v1alpha1;
 
-pub use boot_lease::{BootLease, BootLeaseSpec};
-pub use host_record::{
-    AgentRecord, BootRecord, BootStep, BootTarget, HostRecord, HostRecordSpec, HostRecordStatus, ProgressRecord,
-    RetryRecord, StoryLine, WorkKind, WorkRecord,
-};
+pub use v1alpha1::*;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+use crate::crds::{CLUSTERCTL, MOVE, of, provider};
+
+/// Group of these kinds.
+pub const GROUP: &str = "bessemer.dev";
+
+/// The CRDs of this group.
+pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
+    let labels = [CLUSTERCTL, MOVE, provider("infrastructure-metal3")];
+    vec![of::<HostRecord>(&labels), of::<BootLease>(&labels)]
+}

@@ -1,11 +1,13 @@
 //! Group `controlplane.cluster.x-k8s.io`: KubeadmControlPlane, v1beta2.
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::KubeadmConfigSpec;
 use crate::cluster::TemplateMetadata;
+use crate::crds::{CLUSTERCTL, CONTRACT, of, provider};
 use crate::{Condition, ContractReference, Extra};
 
 /// Group of these kinds.
@@ -119,4 +121,10 @@ pub struct ControlPlaneInitialization {
     /// The control plane serves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_plane_initialized: Option<bool>,
+}
+
+/// The CRDs of this group.
+pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
+    let labels = [CLUSTERCTL, CONTRACT, provider("control-plane-kubeadm")];
+    vec![of::<KubeadmControlPlane>(&labels)]
 }

@@ -1,24 +1,18 @@
-//! Group `infrastructure.cluster.x-k8s.io`: Metal3's side of Cluster API, v1beta2.
+//! Group `infrastructure.cluster.x-k8s.io`: Metal3's side of Cluster API.
 
-mod metal3_cluster;
-mod metal3_machine;
-mod metal3_machine_template;
+mod v1beta2;
 
-pub use metal3_cluster::{Metal3Cluster, Metal3ClusterSpec, Metal3ClusterStatus};
-pub use metal3_machine::{HostSelector, InfraImage, Metal3Machine, Metal3MachineSpec, Metal3MachineStatus};
-pub use metal3_machine_template::{Metal3MachineTemplate, Metal3MachineTemplateResource, Metal3MachineTemplateSpec};
+pub use v1beta2::*;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+use crate::crds::{CLUSTERCTL, CONTRACT, of, provider};
 
 /// Group of these kinds.
 pub const GROUP: &str = "infrastructure.cluster.x-k8s.io";
 
-/// `status.initialization` of infrastructure kinds.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct InfraInitialization {
-    /// Set once, when it can be used.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub provisioned: Option<bool>,
+/// The CRDs of this group.
+pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
+    let labels = [CLUSTERCTL, CONTRACT, provider("infrastructure-metal3")];
+    vec![of::<Metal3Cluster>(&labels), of::<Metal3Machine>(&labels), of::<Metal3MachineTemplate>(&labels)]
 }

@@ -1,13 +1,18 @@
-//! Group `metal3.io`: physical hosts.
+//! Group `metal3.io`: physical hosts, their firmware and what attaches to them.
 
-mod hardware;
-mod host;
-mod spec;
-mod state;
-mod status;
+mod v1alpha1;
 
-pub use hardware::{Bios, Cpu, Firmware, HardwareDetails, Nic, Storage, SystemVendor};
-pub use host::{BareMetalHost, BareMetalHostSpec};
-pub use spec::{BmcDetails, Image, RootDeviceHints};
-pub use state::{ErrorType, OperationalStatus, ProvisioningState};
-pub use status::{BareMetalHostStatus, CredentialsStatus, OperationHistory, OperationMetric, ProvisionStatus};
+pub use v1alpha1::*;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+use crate::crds::{CLUSTERCTL, MOVE_HIERARCHY, of, provider};
+
+/// Group of these kinds.
+pub const GROUP: &str = "metal3.io";
+
+/// The CRDs of this group.
+pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
+    let provider = provider("infrastructure-metal3");
+    vec![of::<BareMetalHost>(&[CLUSTERCTL, MOVE_HIERARCHY, provider])]
+}
