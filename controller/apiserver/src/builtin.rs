@@ -115,9 +115,10 @@ fn resource(row: &Row) -> Resource {
         schema: Arc::new(schema(row.flavour)),
         open_api: None,
         columns: columns(row.flavour),
-        selectable: row.selectable,
+        selectable: row.selectable.iter().map(|field| (*field).to_owned()).collect(),
         stored_as,
         stored_api_version,
+        conversion: Arc::default(),
         flavour: row.flavour,
     }
 }

@@ -154,9 +154,10 @@ pub(crate) fn resources(definition: &Value) -> Result<Vec<Resource>, crate::sche
                 schema: Arc::new(Schema::parse(&open_api)?),
                 open_api: Some(open_api),
                 columns: columns(version),
-                selectable: &[],
+                selectable: Vec::new(),
                 stored_as: format!("{group}/{plural}").into(),
                 stored_api_version: group_version(group, storage),
+                conversion: Arc::default(),
                 flavour: Flavour::Custom,
             })
         })

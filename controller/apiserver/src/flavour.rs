@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::object;
 use crate::registry::{Flavour, Resource};
-use crate::status::Cause;
+use crate::status::{ApiError, Cause};
 
 /// Fills in what the server sets on every write of a kind. `old` is the stored object on updates.
 pub(crate) fn complete(resource: &Resource, object: &mut Value, old: Option<&Value>) -> Vec<Cause> {
@@ -79,26 +79,40 @@ const EVENT_NAMES: &[(&str, &str)] = &[
 ];
 
 /// Turns an object of the served version into the stored form.
-pub(crate) fn to_stored(resource: &Resource, mut object: Value) -> Value {
-    if resource.flavour == Flavour::NewEvent {
-        rename(&mut object, EVENT_NAMES.iter().copied());
+///
+/// # Errors
+/// When the conversion between the two versions fails.
+pub(crate) fn to_stored(resource: &Resource, mut object: Value) -> Result<Value, ApiError> {
+    match resource.flavour {
+        Flavour::Custom => return resource.conversion.convert(object, &resource.stored_api_version),
+        Flavour::NewEvent => rename(&mut object, EVENT_NAMES.iter().copied()),
+        _ => {}
     }
     object::set_field(&mut object, "apiVersion", resource.stored_api_version.as_str().into());
-    object
+    Ok(object)
 }
 
 /// Turns a stored object into the served version.
-pub(crate) fn to_served(resource: &Resource, mut object: Value) -> Value {
-    if resource.flavour == Flavour::NewEvent {
-        rename(&mut object, EVENT_NAMES.iter().map(|(new, core)| (*core, *new)));
+///
+/// # Errors
+/// When the conversion between the two versions fails.
+pub(crate) fn to_served(resource: &Resource, mut object: Value) -> Result<Value, ApiError> {
+    match resource.flavour {
+        Flavour::Custom => return resource.conversion.convert(object, &resource.api_version()),
+        Flavour::NewEvent => rename(&mut object, EVENT_NAMES.iter().map(|(new, core)| (*core, *new))),
+        _ => {}
     }
     object::set_field(&mut object, "apiVersion", resource.api_version().into());
-    object
+    Ok(object)
 }
 
-/// Whether stored objects can be served as they are.
-pub(crate) fn is_stored_form(resource: &Resource) -> bool {
-    resource.flavour != Flavour::NewEvent && resource.api_version() == resource.stored_api_version
+/// Whether this stored object can be served as it is.
+pub(crate) fn is_stored_form(resource: &Resource, object: &Value) -> bool {
+    match resource.flavour {
+        Flavour::NewEvent => false,
+        Flavour::Custom => resource.conversion.is_current(object, &resource.api_version()),
+        _ => true,
+    }
 }
 
 fn rename<'a>(object: &mut Value, names: impl Iterator<Item = (&'a str, &'a str)>) {
@@ -122,12 +136,12 @@ mod tests {
     fn events_have_two_faces() {
         let new = builtin(Flavour::NewEvent);
         let sent = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "regarding": {"name": "a"}, "note": "n"});
-        let stored = to_stored(&new, sent.clone());
+        let stored = to_stored(&new, sent.clone()).unwrap();
         assert_eq!(
             stored,
             json!({"apiVersion": "v1", "kind": "Event", "involvedObject": {"name": "a"}, "message": "n"})
         );
-        assert_eq!(to_served(&new, stored), sent);
+        assert_eq!(to_served(&new, stored).unwrap(), sent);
     }
 
     #[test]

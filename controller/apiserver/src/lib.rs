@@ -14,11 +14,13 @@
 //! (every authenticated client is an administrator), protobuf bodies, foreground deletion (done as background).
 
 mod builtin;
+mod conversion;
 mod core;
 mod crd;
 mod discovery;
 mod flavour;
 mod gc;
+mod gotext;
 mod handlers;
 mod jsonpath;
 mod lifecycle;

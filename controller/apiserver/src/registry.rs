@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::builtin;
+use crate::conversion::Conversion;
 use crate::crd;
 use crate::jsonpath::JsonPath;
 use crate::schema::Schema;
@@ -31,10 +32,12 @@ pub(crate) struct Resource {
     pub(crate) open_api: Option<Value>,
     pub(crate) columns: Vec<Column>,
     /// Fields, besides `metadata.name` and `metadata.namespace`, that field selectors may name.
-    pub(crate) selectable: &'static [&'static str],
+    pub(crate) selectable: Vec<String>,
     /// `group/plural` under which all versions are stored.
     pub(crate) stored_as: Arc<str>,
     pub(crate) stored_api_version: String,
+    /// How objects change version.
+    pub(crate) conversion: Arc<Conversion>,
     pub(crate) flavour: Flavour,
 }
 

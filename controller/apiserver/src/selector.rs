@@ -103,7 +103,9 @@ fn parse_field_rule(resource: &Resource, rule: &str) -> Result<FieldRule, ApiErr
         (None, None) => return Err(ApiError::bad_request(format!("invalid selector: {rule:?}; can't understand it"))),
     };
     let field = left.trim();
-    if !matches!(field, "metadata.name" | "metadata.namespace") && !resource.selectable.contains(&field) {
+    if !matches!(field, "metadata.name" | "metadata.namespace")
+        && !resource.selectable.iter().any(|known| known == field)
+    {
         return Err(ApiError::bad_request(format!("field label not supported: {field}")));
     }
     Ok(FieldRule { path: field.split('.').map(str::to_owned).collect(), value: right.trim().to_owned(), equal })

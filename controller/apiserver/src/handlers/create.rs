@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{Call, metadata, write, written};
+use super::{Call, Part, metadata, write, written};
 use crate::builtin::NAMESPACES;
 use crate::core::Core;
 use crate::flavour;
@@ -27,7 +27,7 @@ pub(super) async fn create(core: &Core, call: Call, body: &Bytes) -> Result<Resp
     let resource = Arc::clone(&call.resource);
     let stored =
         core.store().write(move |txn| write::finish(txn, dry_run, |txn| insert(txn, &resource, object))).await?;
-    Ok(written(&call, StatusCode::CREATED, &stored, &warnings))
+    written(&call, StatusCode::CREATED, &stored, &warnings)
 }
 
 /// Stores an admitted object as a new one.
@@ -39,13 +39,13 @@ pub(super) fn insert(txn: &mut Txn<'_>, resource: &Resource, mut object: Value) 
         object::remove_field(&mut object, "status");
     }
     let causes = flavour::complete(resource, &mut object, None);
-    write::check(resource, &object, causes)?;
+    write::check(resource, &object, None, Part::Main, causes)?;
     let name = object::name(&object).to_owned();
     let key = resource.key(&namespace, &name);
     if txn.get(&key).is_some() {
         return Err(ApiError::already_exists(resource.subject(&name)));
     }
-    Ok(txn.put(key, flavour::to_stored(resource, object)))
+    Ok(txn.put(key, flavour::to_stored(resource, object)?))
 }
 
 fn check_namespace(txn: &Txn<'_>, resource: &Resource, namespace: &str, name: &str) -> Result<(), ApiError> {

@@ -77,7 +77,7 @@ pub(super) async fn delete(core: &Core, call: Call, name: String, body: &Bytes) 
         .await?;
     match removal {
         Removal::Gone(object) => Ok(gone(&call.resource, &object)),
-        Removal::Waiting(object) => Ok(written(&call, StatusCode::OK, &object, &[])),
+        Removal::Waiting(object) => written(&call, StatusCode::OK, &object, &[]),
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) async fn delete_collection(core: &Core, call: Call, body: &Bytes) -> 
             write::finish(txn, options.dry_run, |txn| {
                 let mut removed = Vec::new();
                 for current in txn.list(&resource.stored_as, &namespace) {
-                    let served = flavour::to_served(&resource, Value::clone(&current));
+                    let served = flavour::to_served(&resource, Value::clone(&current))?;
                     if selector.matches(&served) {
                         remove(txn, &resource, &current, options.orphan)?;
                         removed.push(served);

@@ -91,8 +91,8 @@ async fn route(core: &Arc<Core>, request: Request<Body>) -> Result<Response, Api
 }
 
 /// A written object as the answer, with a warning for each field that was dropped.
-fn written(call: &Call, code: StatusCode, object: &Value, warnings: &[String]) -> Response {
-    let served = crate::flavour::to_served(&call.resource, object.clone());
+fn written(call: &Call, code: StatusCode, object: &Value, warnings: &[String]) -> Result<Response, ApiError> {
+    let served = crate::flavour::to_served(&call.resource, object.clone())?;
     let mut response = represent::answer(code, &call.form.object(&call.resource, &served));
     for warning in warnings {
         let text = warning.replace(['"', '\\'], "'");
@@ -100,7 +100,7 @@ fn written(call: &Call, code: StatusCode, object: &Value, warnings: &[String]) -
             response.headers_mut().append(http::header::WARNING, value);
         }
     }
-    response
+    Ok(response)
 }
 
 /// Stores a cluster-scoped object of a built-in kind as given, creating or replacing it.

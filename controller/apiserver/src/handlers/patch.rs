@@ -49,14 +49,14 @@ pub(super) async fn patch(
         .write(move |txn| {
             let resource = &inner.resource;
             let current = write::stored(txn, resource, &namespace, &name)?;
-            let mut object = flavour::to_served(resource, Value::clone(&current));
+            let mut object = flavour::to_served(resource, Value::clone(&current))?;
             change.apply(&mut object)?;
             let warnings = write::admit(&inner, &mut object)?;
             let stored = write::finish(txn, dry_run, |txn| write::replace(txn, resource, &current, object, part))?;
             Ok::<_, ApiError>((stored, warnings))
         })
         .await?;
-    Ok(written(&call, StatusCode::OK, &stored, &warnings))
+    written(&call, StatusCode::OK, &stored, &warnings)
 }
 
 fn parse(call: &Call, body: &[u8]) -> Result<Change, ApiError> {

@@ -15,7 +15,7 @@ pub(super) fn get(core: &Core, call: &Call, name: &str) -> Result<Response, ApiE
     let key = call.resource.key(&call.namespace, name);
     let found = core.store().read().get(&key);
     let found = found.ok_or_else(|| ApiError::not_found(call.resource.subject(name)))?;
-    let served = flavour::to_served(&call.resource, Value::clone(&found));
+    let served = flavour::to_served(&call.resource, Value::clone(&found))?;
     Ok(answer(StatusCode::OK, &call.form.object(&call.resource, &served)))
 }
 
@@ -36,7 +36,8 @@ pub(super) fn list(core: &Core, call: &Call) -> Result<Response, ApiError> {
         return Err(ApiError::expired(wanted, snapshot.version));
     }
     let served = snapshot.objects.iter().map(|object| flavour::to_served(resource, Value::clone(object)));
-    let served: Vec<Value> = served.filter(|object| selector.matches(object)).collect();
+    let served = served.filter(|served| served.as_ref().map_or(true, |object| selector.matches(object)));
+    let served = served.collect::<Result<Vec<Value>, _>>()?;
     Ok(answer(StatusCode::OK, &call.form.list(resource, &served, snapshot.version)))
 }
 

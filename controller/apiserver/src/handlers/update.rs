@@ -33,5 +33,5 @@ pub(super) async fn update(
             write::finish(txn, dry_run, |txn| write::replace(txn, &resource, &current, object, part))
         })
         .await?;
-    Ok(written(&call, StatusCode::OK, &stored, &warnings))
+    written(&call, StatusCode::OK, &stored, &warnings)
 }

@@ -129,19 +129,30 @@ impl Stream {
     /// Queues the present state as additions, followed by the bookmark that ends it when asked for.
     fn send_state(&mut self, bookmark: bool) {
         let snapshot = self.core.store().read().snapshot(&self.resource.stored_as, &self.namespace);
-        let present = snapshot.objects.into_iter().filter(|object| self.sees(object));
-        self.waiting = present.map(|object| Event::Object("ADDED", object)).collect();
+        for object in snapshot.objects {
+            match self.sees(&object) {
+                Ok(true) => self.waiting.push_back(Event::Object("ADDED", object)),
+                Ok(false) => {}
+                Err(error) => return self.fail(error),
+            }
+        }
         self.position = snapshot.version;
         if bookmark {
             self.waiting.push_back(Event::Bookmark(snapshot.version, true));
         }
     }
 
-    fn sees(&self, object: &Value) -> bool {
-        if flavour::is_stored_form(&self.resource) {
-            return self.selector.matches(object);
+    /// The last thing this watcher hears.
+    fn fail(&mut self, error: ApiError) {
+        self.waiting.push_back(Event::Error(error));
+        self.ended = true;
+    }
+
+    fn sees(&self, object: &Value) -> Result<bool, ApiError> {
+        if flavour::is_stored_form(&self.resource, object) {
+            return Ok(self.selector.matches(object));
         }
-        self.selector.matches(&flavour::to_served(&self.resource, object.clone()))
+        Ok(self.selector.matches(&flavour::to_served(&self.resource, object.clone())?))
     }
 
     /// The next line of the stream; `None` once it is over.
@@ -180,31 +191,34 @@ impl Stream {
         match found {
             // A version from the future can only come from a store that was lost or replaced: list again.
             Ok(_) if self.position > current => {
-                self.waiting.push_back(Event::Error(ApiError::expired(self.position, current)));
-                self.ended = true;
+                self.fail(ApiError::expired(self.position, current));
             }
             Ok((changes, position)) => {
                 for change in changes {
-                    let event = self.event(&change);
-                    self.waiting.extend(event);
+                    match self.event(&change) {
+                        Ok(event) => self.waiting.extend(event),
+                        Err(error) => return self.fail(error),
+                    }
                 }
                 self.position = position;
             }
             Err(expired) => {
-                self.waiting.push_back(Event::Error(ApiError::expired(self.position, expired.oldest)));
-                self.ended = true;
+                self.fail(ApiError::expired(self.position, expired.oldest));
             }
         }
     }
 
     /// What a change means to this watcher: objects that enter or leave the selector are added or deleted to it.
-    fn event(&self, change: &Change) -> Option<Event> {
+    fn event(&self, change: &Change) -> Result<Option<Event>, ApiError> {
         if !self.namespace.is_empty() && change.key.namespace != self.namespace {
-            return None;
+            return Ok(None);
         }
-        let before = change.previous.as_ref().filter(|previous| self.sees(previous));
-        let after = change.kind != ChangeKind::Deleted && self.sees(&change.object);
-        match (before, after) {
+        let before = match &change.previous {
+            Some(previous) => self.sees(previous)?.then_some(previous),
+            None => None,
+        };
+        let after = change.kind != ChangeKind::Deleted && self.sees(&change.object)?;
+        Ok(match (before, after) {
             (None, false) => None,
             (None, true) => Some(Event::Object("ADDED", Arc::clone(&change.object))),
             (Some(_), true) => Some(Event::Object("MODIFIED", Arc::clone(&change.object))),
@@ -212,13 +226,13 @@ impl Stream {
                 Some(Event::Object("DELETED", Arc::clone(&change.object)))
             }
             (Some(previous), false) => Some(Event::Left(Arc::clone(previous), change.version)),
-        }
+        })
     }
 
     fn line(&mut self, event: &Event) -> Bytes {
         let (kind, object) = match event {
-            Event::Error(error) => ("ERROR", error.to_value()),
-            Event::Bookmark(version, initial_end) => ("BOOKMARK", self.bookmark(*version, *initial_end)),
+            Event::Error(error) => ("ERROR", Ok(error.to_value())),
+            Event::Bookmark(version, initial_end) => ("BOOKMARK", Ok(self.bookmark(*version, *initial_end))),
             Event::Object(kind, object) => (*kind, self.shaped(Value::clone(object))),
             Event::Left(object, version) => {
                 let mut object = Value::clone(object);
@@ -226,17 +240,25 @@ impl Stream {
                 ("DELETED", self.shaped(object))
             }
         };
+        let (kind, object) = match object {
+            Ok(object) => (kind, object),
+            Err(error) => {
+                self.waiting.clear();
+                self.ended = true;
+                ("ERROR", error.to_value())
+            }
+        };
         let mut line = json!({"type": kind, "object": object}).to_string();
         line.push('\n');
         line.into()
     }
 
-    fn shaped(&mut self, object: Value) -> Value {
-        let object = flavour::to_served(&self.resource, object);
-        let Form::Table(include) = self.form else { return self.form.object(&self.resource, &object) };
+    fn shaped(&mut self, object: Value) -> Result<Value, ApiError> {
+        let object = flavour::to_served(&self.resource, object)?;
+        let Form::Table(include) = self.form else { return Ok(self.form.object(&self.resource, &object)) };
         let metadata = json!({"resourceVersion": object::resource_version(&object)});
         let first = !std::mem::replace(&mut self.columns_sent, true);
-        table::table(&self.resource, std::iter::once(&object), metadata, include, first)
+        Ok(table::table(&self.resource, std::iter::once(&object), metadata, include, first))
     }
 
     fn bookmark(&mut self, version: u64, initial_end: bool) -> Value {

@@ -10,7 +10,7 @@ use crate::flavour;
 use crate::lifecycle;
 use crate::object;
 use crate::registry::{Flavour, Resource};
-use crate::schema;
+use crate::schema::{self, Subject};
 use crate::status::{ApiError, Cause};
 use crate::store::Txn;
 
@@ -25,6 +25,7 @@ pub(super) const DEPTH_LIMIT: usize = 120;
 pub(super) fn admit(call: &Call, object: &mut Value) -> Result<Vec<String>, ApiError> {
     let mut unknown = metadata::admit(call, object)?;
     unknown.extend(schema::prune(&call.resource.schema, object));
+    schema::drop_nulls(&call.resource.schema, object);
     schema::default(&call.resource.schema, object);
     let named = |path: &String| format!("unknown field \"{path}\"");
     match call.query.get("fieldValidation") {
@@ -39,11 +40,19 @@ pub(super) fn admit(call: &Call, object: &mut Value) -> Result<Vec<String>, ApiE
 }
 
 /// Refuses an object that breaks its schema, the rules of its kind, or the size limit.
-pub(super) fn check(resource: &Resource, object: &Value, mut causes: Vec<Cause>) -> Result<(), ApiError> {
+/// `old` is what it replaces, whose faults are tolerated where they stay as they were.
+pub(super) fn check(
+    resource: &Resource,
+    object: &Value,
+    old: Option<&Value>,
+    part: Part,
+    mut causes: Vec<Cause>,
+) -> Result<(), ApiError> {
     if is_deeper_than(object, DEPTH_LIMIT) {
         return Err(too_deep());
     }
-    causes.extend(schema::validate(&resource.schema, object));
+    let subject = if part == Part::Status { Subject::Status } else { Subject::Whole };
+    schema::validate(&resource.schema, object, old, subject, &mut causes);
     if !causes.is_empty() {
         return Err(ApiError::invalid(resource.kind_subject(object::name(object)), causes));
     }
@@ -96,7 +105,7 @@ pub(super) fn replace(
     mut new: Value,
     part: Part,
 ) -> Result<Arc<Value>, ApiError> {
-    let old = flavour::to_served(resource, Value::clone(current));
+    let old = flavour::to_served(resource, Value::clone(current))?;
     metadata::check_update(resource, &new, &old)?;
     if part == Part::Status {
         let status = object::remove_field(&mut new, "status");
@@ -112,10 +121,10 @@ pub(super) fn replace(
     if metadata::counts_generations(resource) && spec_changed(resource, &old, &new) {
         object::set_meta(&mut new, "generation", object::generation(&old).saturating_add(1));
     }
-    check(resource, &new, causes)?;
+    check(resource, &new, Some(&old), part, causes)?;
 
     let key = resource.key(object::namespace(&old), object::name(&old));
-    let new = flavour::to_stored(resource, new);
+    let new = flavour::to_stored(resource, new)?;
     if new == **current {
         return Ok(Arc::clone(current));
     }

@@ -4,9 +4,32 @@ use serde_json::Value;
 
 use super::Schema;
 
+/// Drops nulls from fields that may not be null and have no default to take their place. Comes before [`default`].
+pub(crate) fn drop_nulls(schema: &Schema, value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.retain(|name, value| match schema.field(name) {
+            Some(inner) if value.is_null() => inner.nullable || inner.default.is_some(),
+            Some(inner) => {
+                drop_nulls(inner, value);
+                true
+            }
+            None => true,
+        }),
+        Value::Array(items) => {
+            if let Some(inner) = &schema.items {
+                items.iter_mut().for_each(|item| drop_nulls(inner, item));
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Sets every missing field that has a default. A null in a field that has a default but may not be null counts as
 /// missing.
 pub(crate) fn default(schema: &Schema, value: &mut Value) {
+    if !schema.inside.defaults {
+        return;
+    }
     match value {
         Value::Object(fields) => {
             for (name, inner) in &schema.properties {
@@ -18,18 +41,27 @@ pub(crate) fn default(schema: &Schema, value: &mut Value) {
                 }
             }
             for (name, value) in fields {
-                if let Some(inner) = schema.properties.get(name).or(schema.additional.as_deref()) {
-                    self::default(inner, value);
+                match (schema.properties.get(name), schema.additional.as_deref()) {
+                    (Some(inner), _) => self::default(inner, value),
+                    (None, Some(inner)) => element(inner, value),
+                    (None, None) => {}
                 }
             }
         }
         Value::Array(items) => {
             if let Some(inner) = &schema.items {
-                items.iter_mut().for_each(|item| self::default(inner, item));
+                items.iter_mut().for_each(|item| element(inner, item));
             }
         }
         _ => {}
     }
+}
+
+fn element(schema: &Schema, value: &mut Value) {
+    if let Some(default) = schema.default.as_ref().filter(|_| value.is_null() && !schema.nullable) {
+        *value = default.clone();
+    }
+    self::default(schema, value);
 }
 
 #[cfg(test)]
@@ -61,5 +93,18 @@ mod tests {
         let mut empty = json!({});
         default(&schema, &mut empty);
         assert_eq!(empty["spec"]["mode"], "UEFI");
+    }
+
+    #[test]
+    fn nulls_go_where_nothing_wants_them() {
+        let schema = Schema::parse(&json!({"type": "object", "properties": {
+            "plain": {"type": "string"}, "may": {"type": "string", "nullable": true},
+            "filled": {"type": "string", "default": "d"},
+            "map": {"type": "object", "additionalProperties": {"type": "string"}},
+        }}))
+        .unwrap();
+        let mut object = json!({"plain": null, "may": null, "filled": null, "unknown": null, "map": {"a": null}});
+        drop_nulls(&schema, &mut object);
+        assert_eq!(object, json!({"may": null, "filled": null, "unknown": null, "map": {}}));
     }
 }

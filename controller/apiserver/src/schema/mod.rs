@@ -1,8 +1,11 @@
 //! Structural schemas: the OpenAPI subset of CustomResourceDefinitions, parsed once, then used to prune unknown fields,
-//! fill in defaults and validate. CEL rules (`x-kubernetes-validations`) are not evaluated yet.
+//! fill in defaults and validate. They know values, and nothing of requests or storage.
 
 mod default;
+mod format;
 mod parse;
+mod path;
+mod pattern;
 mod prune;
 #[allow(dead_code, reason = "server-side apply, the reader, lands next")]
 mod structure;
@@ -13,11 +16,13 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
-pub(crate) use default::default;
+use format::Format;
+
+pub(crate) use default::{default, drop_nulls};
 pub(crate) use parse::SchemaError;
 pub(crate) use prune::prune;
 pub(crate) use structure::{ListType, PatchStrategy, Shape};
-pub(crate) use validate::{validate, validate_at};
+pub(crate) use validate::{Subject, validate, validate_at};
 
 /// One node of a schema.
 #[derive(Debug, Default)]
@@ -36,8 +41,10 @@ pub(crate) struct Schema {
     default: Option<Value>,
     allowed: Vec<Value>,
     bounds: Bounds,
-    pattern: Option<Regex>,
-    format: Option<String>,
+    /// As written, and compiled.
+    pattern: Option<(String, Regex)>,
+    /// One that is checked, and its name as written.
+    format: Option<(Format, String)>,
     list: ListType,
     /// The object is one value to server-side apply.
     atomic_map: bool,
@@ -46,6 +53,17 @@ pub(crate) struct Schema {
     any_of: Vec<Schema>,
     one_of: Vec<Schema>,
     not: Option<Box<Schema>>,
+    inside: Inside,
+}
+
+/// What is somewhere in a schema, so that walks need not go where there is nothing to find.
+#[derive(Debug, Clone, Copy, Default)]
+struct Inside {
+    /// Lists of type set or map.
+    keyed: bool,
+    /// Embedded objects.
+    embedded: bool,
+    defaults: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

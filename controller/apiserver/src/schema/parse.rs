@@ -1,10 +1,10 @@
 //! Reading a schema from the JSON of a definition.
 
-use regex::Regex;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Bounds, Kind, ListType, PatchStrategy, Schema, child};
+use super::format::Format;
+use super::{Bounds, Inside, Kind, ListType, PatchStrategy, Schema, child, pattern};
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -49,7 +49,6 @@ fn parse(json: &Value, path: &str) -> Result<Schema, SchemaError> {
         default: fields.get("default").cloned(),
         allowed: fields.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
         bounds: bounds(json),
-        format: text("format").map(str::to_owned),
         list: match text("x-kubernetes-list-type") {
             Some("map") => ListType::Map(strings(fields.get("x-kubernetes-list-map-keys"))),
             Some("set") => ListType::Set,
@@ -66,12 +65,17 @@ fn parse(json: &Value, path: &str) -> Result<Schema, SchemaError> {
         not: one("not")?,
         ..Schema::default()
     };
-    if let Some(pattern) = text("pattern") {
-        let regex = Regex::new(pattern).map_err(|error| fault(path, format!("pattern {pattern:?}: {error}")))?;
-        schema.pattern = Some(regex);
+    if let Some(written) = text("pattern") {
+        let regex = pattern::compile(written).map_err(|error| fault(path, format!("pattern {written:?}: {error}")))?;
+        schema.pattern = Some((written.to_owned(), regex));
+    }
+    if let Some(name) = text("format") {
+        let kind = schema.kind.filter(|_| !schema.int_or_string);
+        schema.format = Format::parse(kind, name).map(|format| (format, name.to_owned()));
     }
     match fields.get("additionalProperties") {
-        Some(Value::Bool(true)) => schema.preserve_unknown = true,
+        // Any key, but nothing is said of its value, so that objects in it lose all they hold. As upstream.
+        Some(Value::Bool(true)) => schema.additional = Some(Box::default()),
         Some(Value::Bool(false)) | None => {}
         Some(inner) => schema.additional = Some(Box::new(parse(inner, &child(path, "additionalProperties"))?)),
     }
@@ -80,7 +84,22 @@ fn parse(json: &Value, path: &str) -> Result<Schema, SchemaError> {
             schema.properties.insert(name.clone(), parse(inner, &child(path, name))?);
         }
     }
+    schema.inside = inside(&schema);
     Ok(schema)
+}
+
+fn inside(schema: &Schema) -> Inside {
+    let below = schema.properties.values().chain(schema.additional.as_deref()).chain(schema.items.as_deref());
+    let here = Inside {
+        keyed: schema.list != ListType::Atomic,
+        embedded: schema.embedded,
+        defaults: schema.default.is_some(),
+    };
+    below.fold(here, |sum, inner| Inside {
+        keyed: sum.keyed || inner.inside.keyed,
+        embedded: sum.embedded || inner.inside.embedded,
+        defaults: sum.defaults || inner.inside.defaults,
+    })
 }
 
 fn kind(name: &str, path: &str) -> Result<Kind, SchemaError> {
