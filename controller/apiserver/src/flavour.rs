@@ -83,6 +83,7 @@ const EVENT_NAMES: &[(&str, &str)] = &[
 /// # Errors
 /// When the conversion between the two versions fails.
 pub(crate) fn to_stored(resource: &Resource, mut object: Value) -> Result<Value, ApiError> {
+    object::shorten_numbers(&mut object);
     match resource.flavour {
         Flavour::Custom => return resource.conversion.convert(object, &resource.stored_api_version),
         Flavour::NewEvent => rename(&mut object, EVENT_NAMES.iter().copied()),

@@ -85,6 +85,25 @@ pub(crate) fn drop_owners(object: &mut Value, gone: impl Fn(&str) -> bool) {
     }
 }
 
+/// Makes whole numbers of floats that are whole, since that is how upstream writes them.
+pub(crate) fn shorten_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or_default();
+            // Where floats stop holding every whole number, their text is all there is to say.
+            if float.fract() == 0.0
+                && float.abs() < 9e15
+                && let Ok(whole) = float.to_string().parse::<i64>()
+            {
+                *value = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(shorten_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(shorten_numbers),
+        _ => {}
+    }
+}
+
 /// Now, as Kubernetes writes times: RFC 3339, UTC, whole seconds.
 pub(crate) fn timestamp_now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -25,6 +25,11 @@ pub(super) const DEPTH_LIMIT: usize = 120;
 pub(super) fn admit(call: &Call, object: &mut Value) -> Result<Vec<String>, ApiError> {
     let mut unknown = metadata::admit(call, object)?;
     unknown.extend(schema::prune(&call.resource.schema, object));
+    if let Some(why) = schema::unreadable(&call.resource.schema, object) {
+        let (kind, version) = (&call.resource.kind, &call.resource.version);
+        let message = format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}");
+        return Err(ApiError::bad_request(message));
+    }
     schema::drop_nulls(&call.resource.schema, object);
     schema::default(&call.resource.schema, object);
     let named = |path: &String| format!("unknown field \"{path}\"");

@@ -268,7 +268,8 @@ fn is_mac(text: &str) -> bool {
         let parts: Vec<&str> = text.split(separator).collect();
         counts.contains(&parts.len()) && parts.iter().all(|part| hex(part, digits))
     };
-    groups(':', 2, &[6, 8, 20]) || groups('-', 2, &[6, 8, 20]) || groups('.', 4, &[3, 4, 10])
+    let plain = [12, 16, 40].iter().any(|digits| hex(text, *digits));
+    plain || groups(':', 2, &[6, 8, 20]) || groups('-', 2, &[6, 8, 20]) || groups('.', 4, &[3, 4, 10])
 }
 
 fn is_uuid(text: &str, version: Option<char>) -> bool {
@@ -378,7 +379,10 @@ fn is_uri(text: &str) -> bool {
         None => host.find(':').map_or((host, ""), |at| host.split_at(at)),
     };
     let port_fits = port.is_empty() || port.strip_prefix(':').is_some_and(|p| p.chars().all(|c| c.is_ascii_digit()));
-    port_fits && !name.contains([' ', '<', '>', '"', '\\', '^', '`', '{', '|', '}']) && !bad_escape(&path)
+    port_fits
+        && !bad_escape(name)
+        && !name.contains([' ', '<', '>', '"', '\\', '^', '`', '{', '|', '}'])
+        && !bad_escape(&path)
 }
 
 #[cfg(test)]
@@ -399,7 +403,7 @@ mod tests {
             ("ipv4", &["1.2.3.4", "010.0.0.1"], &["1.2.3", "::1", "256.0.0.1"]),
             ("ipv6", &["::1", "fe80::1", "::ffff:1.2.3.4"], &["1.2.3.4", "::g", "fe80::1%eth0"]),
             ("cidr", &["10.0.0.0/8", "fd00::/64"], &["10.0.0.0", "10.0.0.0/33", "x/8"]),
-            ("mac", &["00:11:22:33:44:55", "00-11-22-33-44-55", "0011.2233.4455"], &["00:11:22:33:44", "001122334455"]),
+            ("mac", &["00:11:22:33:44:55", "00-11-22-33-44-55", "0011.2233.4455"], &["00:11:22:33:44", "00112233445"]),
             ("uuid", &["123e4567-e89b-12d3-a456-426614174000", "123E4567e89b12d3a456426614174000"], &["123e4567", ""]),
             ("uuid4", &["123e4567-e89b-42d3-a456-426614174000"], &["123e4567-e89b-12d3-a456-426614174000"]),
             ("email", &["a@b.c", "Ann <a.b@c>"], &["a", "@b", "a b@c"]),

@@ -22,7 +22,7 @@ pub(crate) use default::{default, drop_nulls};
 pub(crate) use parse::SchemaError;
 pub(crate) use prune::prune;
 pub(crate) use structure::{ListType, PatchStrategy, Shape};
-pub(crate) use validate::{Subject, validate, validate_at};
+pub(crate) use validate::{Subject, unreadable, validate, validate_at};
 
 /// One node of a schema.
 #[derive(Debug, Default)]

@@ -76,6 +76,11 @@ pub(crate) fn check(schema: &Schema, value: &Value, old: Option<&Value>, prefix:
     causes.append(&mut run.into_causes());
 }
 
+/// What keeps an object from being read: an embedded object whose own fields have the wrong type.
+pub(crate) fn unreadable(schema: &Schema, object: &Value) -> Option<String> {
+    embedded::unreadable(schema, object, &Path::root(""))
+}
+
 /// As [`validate`], for a value that is no object of its own, whose fields are named under `path`, in texts too.
 pub(crate) fn validate_at(schema: &Schema, value: &Value, path: &str) -> Vec<Cause> {
     let mut run = Run::new("", MOST_CAUSES);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::super::path::Path;
 use super::super::{Kind, Schema};
-use super::unchanged;
+use super::{scalar, unchanged};
 use crate::gotext::quoted;
 use crate::status::Cause;
 
@@ -117,7 +117,7 @@ impl<'r> Run<'r> {
             Value::Array(_) => ("array", ""),
             Value::Object(_) => ("object", ""),
         };
-        let whole = value.as_f64().is_some_and(|float| float.fract() == 0.0);
+        let whole = value.as_f64().is_some_and(scalar::is_whole);
         let has = |name: &str| {
             if schema.int_or_string {
                 matches!(name, "integer" | "string")
@@ -151,7 +151,7 @@ impl<'r> Run<'r> {
 
     fn allowed(&mut self, schema: &Schema, value: &Value, path: &Path<'_>) {
         // A null is never among the allowed values, even when it is listed: upstream compares it to nothing.
-        let listed = || !value.is_null() && schema.allowed.iter().any(|allowed| unchanged::equal(allowed, value));
+        let listed = || !value.is_null() && schema.allowed.iter().any(|allowed| is_allowed(allowed, value));
         if !schema.allowed.is_empty() && !listed() {
             self.push(Cause::unsupported(&self.field(path), value, &schema.allowed));
         }
@@ -294,6 +294,23 @@ impl<'r> Run<'r> {
         for cause in causes {
             self.push(cause);
         }
+    }
+}
+
+/// Whether a value is one of an enum's. Upstream converts it to the type of the allowed one as Go does: floats are cut
+/// to whole numbers, and a whole number is the character of that code.
+fn is_allowed(allowed: &Value, value: &Value) -> bool {
+    match (allowed, value) {
+        (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64(), a.as_f64(), b.as_f64()) {
+            (Some(a), Some(b), _, _) => a == b,
+            (Some(a), None, _, Some(b)) => a == scalar::truncated(b),
+            (_, _, a, b) => a == b,
+        },
+        (Value::String(text), Value::Number(code)) => {
+            let code = code.as_i64().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32);
+            code.is_some_and(|c| text.chars().eq([c]))
+        }
+        _ => allowed == value,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Strings and numbers against their bounds.
 
+use std::cmp::Ordering;
+
 use serde_json::{Number, Value};
 
 use super::super::format::Format;
@@ -33,45 +35,50 @@ impl Run<'_> {
 
     /// Range of the type, multiple, minimum and maximum. Whole numbers are compared as such.
     pub(super) fn number(&mut self, schema: &Schema, number: &Number, value: &Value, path: &Path<'_>) {
-        if let Some(wanted) = out_of_range(schema, number) {
-            self.push_bare(&format!("Checked value must be of type {wanted} in {}", path.dotted()));
-        }
+        self.in_range(schema, number, "Checked", path);
         let bounds = &schema.bounds;
-        let whole = number.as_i64();
         let real = number.as_f64().unwrap_or_default();
-        if let Some(step) = bounds.multiple_of {
+        // A bound that the type cannot hold is a fault of its own; then all is compared as floats.
+        let mut whole_for = |bound: f64, what: &str| {
+            let fits = Number::from_f64(bound).is_none_or(|bound| self.in_range(schema, &bound, what, path));
+            number.as_i64().filter(|_| fits)
+        };
+        let of_step = bounds.multiple_of.map(|step| (step, whole_for(step, "MultipleOf")));
+        let of_min = bounds.minimum.map(|min| (min, whole_for(min, "Minimum boundary")));
+        let of_max = bounds.maximum.map(|max| (max, whole_for(max, "Maximum boundary")));
+        if let Some((step, whole)) = of_step {
             self.multiple(step, whole, real, value, path);
         }
-        let mut fault = |words: &str, bound: f64| {
-            let bound = whole.map_or_else(|| float(bound), |_| truncated(bound).to_string());
-            let detail = format!("{} in body should be {words} {bound}", path.dotted());
-            self.push(Cause::invalid(&self.field(path), value, &detail));
-        };
-        // -1, 0 or 1 for below, at or above a bound.
-        let against = |bound: f64| match whole {
-            Some(whole) => Some(whole.cmp(&truncated(bound))),
-            None => real.partial_cmp(&bound),
-        };
-        if let Some(min) = bounds.minimum {
-            let order = against(min);
-            if bounds.exclusive_minimum {
-                if order.is_some_and(std::cmp::Ordering::is_le) {
-                    fault("greater than", min);
-                }
-            } else if order.is_some_and(std::cmp::Ordering::is_lt) {
-                fault("greater than or equal to", min);
+        if let Some((min, whole)) = of_min {
+            let order = against(whole, real, min);
+            if bounds.exclusive_minimum && order.is_le() {
+                self.beyond("greater than", min, whole, value, path);
+            } else if order.is_lt() {
+                self.beyond("greater than or equal to", min, whole, value, path);
             }
         }
-        if let Some(max) = bounds.maximum {
-            let order = against(max);
-            if bounds.exclusive_maximum {
-                if order.is_some_and(std::cmp::Ordering::is_ge) {
-                    fault("less than", max);
-                }
-            } else if order.is_some_and(std::cmp::Ordering::is_gt) {
-                fault("less than or equal to", max);
+        if let Some((max, whole)) = of_max {
+            let order = against(whole, real, max);
+            if bounds.exclusive_maximum && order.is_ge() {
+                self.beyond("less than", max, whole, value, path);
+            } else if order.is_gt() {
+                self.beyond("less than or equal to", max, whole, value, path);
             }
         }
+    }
+
+    fn beyond(&mut self, words: &str, bound: f64, whole: Option<i64>, value: &Value, path: &Path<'_>) {
+        let bound = whole.map_or_else(|| float(bound), |_| truncated(bound).to_string());
+        let detail = format!("{} in body should be {words} {bound}", path.dotted());
+        self.push(Cause::invalid(&self.field(path), value, &detail));
+    }
+
+    fn in_range(&mut self, schema: &Schema, number: &Number, what: &str, path: &Path<'_>) -> bool {
+        let wanted = out_of_range(schema, number);
+        if let Some(wanted) = &wanted {
+            self.push_bare(&format!("{what} value must be of type {wanted} in {}", path.dotted()));
+        }
+        wanted.is_none()
     }
 
     fn multiple(&mut self, step: f64, whole: Option<i64>, real: f64, value: &Value, path: &Path<'_>) {
@@ -95,17 +102,24 @@ impl Run<'_> {
     }
 }
 
-/// Whether a float is a whole number, within what floats can tell.
-fn is_whole(value: f64) -> bool {
-    const CLOSE: f64 = 1e-9;
-    let nearest = value.round();
-    value.is_finite() && (value == nearest || (value - nearest).abs() <= CLOSE * nearest.abs().max(1.0))
+fn against(whole: Option<i64>, real: f64, bound: f64) -> Ordering {
+    whole.map_or_else(|| real.partial_cmp(&bound).unwrap_or(Ordering::Equal), |whole| whole.cmp(&truncated(bound)))
 }
 
-/// A bound as whole numbers are compared to it: Go cuts the fraction off.
-#[expect(clippy::cast_possible_truncation, reason = "cutting is what upstream does; Rust saturates")]
-fn truncated(bound: f64) -> i64 {
-    bound as i64
+/// Whether a float is a whole number that JSON can hold, within what floats can tell.
+pub(super) fn is_whole(value: f64) -> bool {
+    const CLOSE: f64 = 1e-9;
+    const LARGEST: f64 = 9_007_199_254_740_991.0;
+    let nearest = value.trunc();
+    let off = (value - nearest).abs();
+    value.abs() <= LARGEST && (off == 0.0 || (nearest != 0.0 && off / (value.abs() + nearest.abs()) < CLOSE))
+}
+
+/// A float as Go makes a whole number of it: the fraction is cut off, and what does not fit is the smallest number.
+#[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
+pub(super) fn truncated(value: f64) -> i64 {
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    if (-BEYOND..BEYOND).contains(&value) { value as i64 } else { i64::MIN }
 }
 
 /// The type that a number does not fit into, in upstream's words.

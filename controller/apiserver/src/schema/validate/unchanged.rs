@@ -34,11 +34,3 @@ pub(super) fn same(schema: Option<&Schema>, new: &Value, old: &Value) -> bool {
         _ => new == old,
     }
 }
-
-/// Whether a value is one of an enum's: numbers by value, so that 1.0 is 1.
-pub(super) fn equal(allowed: &Value, value: &Value) -> bool {
-    match (allowed, value) {
-        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
-        _ => allowed == value,
-    }
-}
