@@ -52,7 +52,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     /// Who may use whom (`docs/architecture.md`). Development dependencies may go anywhere.
-    const ARROWS: [(&str, &[&str]); 15] = [
+    const ARROWS: [(&str, &[&str]); 16] = [
         (
             "bessemer",
             &[
@@ -81,6 +81,7 @@ mod tests {
         ("bessemer-rack", &[]),
         ("bessemer-kube-peer", &[]),
         ("bessemer-bench", &[]),
+        ("bessemer-kubectl-script", &[]),
         ("xtask", &["bessemer-rack", "bessemer-kube-peer", "bessemer-bench", "bessemer-images"]),
     ];
 

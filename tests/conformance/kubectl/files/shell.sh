@@ -1,0 +1,26 @@
+# What every step has besides POSIX: following a command that does not end by itself.
+
+# follow COMMAND...: runs it in the background, its lines wait to be taken.
+follow() {
+  rm -f followed
+  mkfifo followed
+  "$@" >followed 2>&1 &
+  follower=$!
+  exec 3<followed
+}
+
+# take N: prints the next N lines.
+take() {
+  taken=0
+  while [ "$taken" -lt "$1" ] && read -r line <&3; do
+    printf '%s\n' "$line"
+    taken=$((taken + 1))
+  done
+}
+
+# unfollow: ends the command.
+unfollow() {
+  kill "$follower"
+  wait "$follower" 2>/dev/null
+  exec 3<&-
+}
