@@ -13,6 +13,8 @@
 //! definition adds. Not served yet: server-side apply (answers 415), CEL rules, conversion webhooks, authorization
 //! (every authenticated client is an administrator), protobuf bodies, foreground deletion (done as background).
 
+mod apply;
+mod body;
 mod builtin;
 mod conversion;
 mod core;

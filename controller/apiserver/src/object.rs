@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::status::ApiError;
+
 /// A string inside `metadata`, empty when absent or of another type.
 fn meta_str<'a>(object: &'a Value, field: &str) -> &'a str {
     object.get("metadata").and_then(|m| m.get(field)).and_then(Value::as_str).unwrap_or_default()
@@ -102,6 +104,20 @@ pub(crate) fn shorten_numbers(value: &mut Value) {
         Value::Object(fields) => fields.values_mut().for_each(shorten_numbers),
         _ => {}
     }
+}
+
+/// Checks that an object has the name that the request's path has.
+pub(crate) fn check_name(object: &Value, wanted: &str) -> Result<(), ApiError> {
+    let found = name(object);
+    if found.is_empty() {
+        let why = format!("the name of the object ({wanted} based on URL) was undeterminable: name must be provided");
+        return Err(ApiError::bad_request(why));
+    }
+    if found != wanted {
+        let why = format!("the name of the object ({found}) does not match the name on the URL ({wanted})");
+        return Err(ApiError::bad_request(why));
+    }
+    Ok(())
 }
 
 /// Now, as Kubernetes writes times: RFC 3339, UTC, whole seconds.

@@ -6,6 +6,7 @@ use axum::body::Body;
 use http::{HeaderMap, Uri, header};
 use serde_json::Value;
 
+use crate::body;
 use crate::status::ApiError;
 
 /// Largest body taken, in bytes; upstream's limit.
@@ -112,9 +113,41 @@ pub(crate) async fn read_body(body: Body) -> Result<bytes::Bytes, ApiError> {
 /// A body that must be JSON.
 pub(crate) fn parse_json(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, ApiError> {
     match content_type(headers) {
-        "" | "application/json" | "*/*" => serde_json::from_slice(bytes)
-            .map_err(|error| ApiError::bad_request(format!("the body of the request is not JSON: {error}"))),
-        other => Err(ApiError::unsupported_media_type(other, "application/json")),
+        "" | "application/json" | "*/*" => {
+            let read = body::json(bytes);
+            read.map(|(value, _)| value).map_err(ApiError::bad_request)
+        }
+        _ => Err(ApiError::unsupported_media_type("application/json")),
+    }
+}
+
+/// The body of a create or update of a `kind`, and what a strict reader would refuse in it.
+pub(crate) fn parse_object(headers: &HeaderMap, kind: &str, bytes: &[u8]) -> Result<body::Body, ApiError> {
+    let read = match content_type(headers) {
+        "" | "application/json" | "*/*" => {
+            body::json(bytes).map_err(|problem| format!("couldn't get version/kind; json parse error: {problem}"))
+        }
+        "application/yaml" => {
+            body::yaml(bytes).map_err(|problem| format!("couldn't get version/kind; json parse error: {problem}"))
+        }
+        _ => return Err(ApiError::unsupported_media_type("application/json, application/yaml")),
+    };
+    read.map_err(|problem| {
+        let summary = summary(bytes);
+        ApiError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {problem} ({summary})"
+        ))
+    })
+}
+
+/// The start of a body, as an error message shows it.
+fn summary(bytes: &[u8]) -> String {
+    const SHOWN: usize = 30;
+    let hex: String = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
+    match bytes.len() {
+        0 => "<empty>".to_owned(),
+        length if length > SHOWN => format!("{hex} ..."),
+        _ => hex,
     }
 }
 

@@ -80,6 +80,11 @@ impl Cause {
         Self::new("FieldValueTooMany", field, format!("Too many: {found}: must have at most {max} {items}"))
     }
 
+    /// A field that another manager owns.
+    pub(crate) fn manager_conflict(field: &str, manager: &str) -> Self {
+        Self::new("FieldManagerConflict", field, format!("conflict with {manager}"))
+    }
+
     pub(crate) fn reason(&self) -> &'static str {
         self.reason
     }
@@ -166,6 +171,13 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "Conflict", message).about(subject)
     }
 
+    /// An apply that others are in the way of.
+    pub(crate) fn apply_conflict(message: &str, causes: Vec<Cause>) -> Self {
+        let mut error = Self::new(StatusCode::CONFLICT, "Conflict", message).about(Subject::default());
+        error.0.causes = causes;
+        error
+    }
+
     pub(crate) fn invalid(subject: Subject, causes: Vec<Cause>) -> Self {
         let mut lines: Vec<String> = Vec::new();
         let mut seen = HashSet::new();
@@ -184,9 +196,15 @@ impl ApiError {
         error
     }
 
-    /// A patch that is well formed but cannot be carried out on the object as it is.
-    pub(crate) fn unprocessable(why: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", why)
+    /// A patch that is well formed but cannot be carried out on the object as it is. Upstream does not say why.
+    pub(crate) fn unprocessable() -> Self {
+        let message = "the server rejected our request due to an error in our request";
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).about(Subject::default())
+    }
+
+    /// A failure that upstream answers without a reason.
+    pub(crate) fn unexplained(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     }
 
     pub(crate) fn method_not_allowed() -> Self {
@@ -199,10 +217,9 @@ impl ApiError {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
-    pub(crate) fn unsupported_media_type(found: &str, supported: &str) -> Self {
-        let message = format!(
-            "the body of the request was in an unknown format (\"{found}\") - accepted media types include: {supported}"
-        );
+    pub(crate) fn unsupported_media_type(supported: &str) -> Self {
+        let message =
+            format!("the body of the request was in an unknown format - accepted media types include: {supported}");
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
     }
 
@@ -212,7 +229,11 @@ impl ApiError {
     }
 
     pub(crate) fn too_large(limit: usize) -> Self {
-        let message = format!("Request entity too large: limit is {limit}");
+        Self::entity_too_large(format!("limit is {limit}"))
+    }
+
+    pub(crate) fn entity_too_large(why: impl fmt::Display) -> Self {
+        let message = format!("Request entity too large: {why}");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
     }
 
@@ -233,8 +254,11 @@ impl ApiError {
     pub(crate) fn to_value(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.0.message, "reason": self.0.reason, "code": self.0.code.as_u16(),
+            "message": self.0.message, "code": self.0.code.as_u16(),
         });
+        if !self.0.reason.is_empty() {
+            crate::object::set_field(&mut status, "reason", self.0.reason.into());
+        }
         if let (Some(details), Some(status)) = (self.details(), status.as_object_mut()) {
             status.insert("details".to_owned(), details);
         }

@@ -72,7 +72,7 @@ pub(super) async fn delete(core: &Core, call: Call, name: String, body: &Bytes) 
         .write(move |txn| {
             let current = write::stored(txn, &resource, &namespace, &name)?;
             options.check(resource.subject(&name), &current)?;
-            write::finish(txn, options.dry_run, |txn| remove(txn, &resource, &current, options.orphan))
+            write::dry_run(txn, options.dry_run, |txn| remove(txn, &resource, &current, options.orphan))
         })
         .await?;
     match removal {
@@ -93,7 +93,7 @@ pub(super) async fn delete_collection(core: &Core, call: Call, body: &Bytes) -> 
     let removed = core
         .store()
         .write(move |txn| {
-            write::finish(txn, options.dry_run, |txn| {
+            write::dry_run(txn, options.dry_run, |txn| {
                 let mut removed = Vec::new();
                 for current in txn.list(&resource.stored_as, &namespace) {
                     let served = flavour::to_served(&resource, Value::clone(&current))?;

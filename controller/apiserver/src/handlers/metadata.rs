@@ -33,6 +33,7 @@ static SHAPE: LazyLock<Schema> = LazyLock::new(|| {
         "labels": {"type": "object", "additionalProperties": label}, "annotations": map,
         "ownerReferences": {"type": "array", "items": owner},
         "finalizers": {"type": "array", "items": {"type": "string", "minLength": 1}},
+        "managedFields": {"type": "array", "items": {"x-kubernetes-preserve-unknown-fields": true}},
     }});
     Schema::parse(&schema).unwrap_or_else(|_| Schema::anything())
 });
@@ -53,16 +54,13 @@ pub(super) fn admit(call: &Call, object: &mut Value) -> Result<Vec<String>, ApiE
         return Err(ApiError::bad_request("metadata: must be an object"));
     };
     metadata.retain(|_, value| !value.is_null());
-    // Not kept: field ownership is not tracked, and links are gone from Kubernetes.
-    metadata.remove("managedFields");
+    // Links are gone from Kubernetes.
     metadata.remove("selfLink");
     if resource.namespaced {
         let found = metadata.get("namespace").and_then(Value::as_str).unwrap_or_default();
         if !found.is_empty() && found != call.namespace {
-            return Err(ApiError::bad_request(format!(
-                "the namespace of the provided object does not match the namespace sent on the request: {found:?}, {:?}",
-                call.namespace
-            )));
+            let why = "the namespace of the provided object does not match the namespace sent on the request";
+            return Err(ApiError::bad_request(why));
         }
         metadata.insert("namespace".to_owned(), call.namespace.as_str().into());
     } else {
@@ -182,17 +180,18 @@ pub(super) fn keep_server_owned(object: &mut Value, old: &Value) {
 }
 
 /// What an update may not do to metadata.
-pub(super) fn check_update(resource: &Resource, object: &Value, old: &Value) -> Result<(), ApiError> {
+pub(super) fn check_update(resource: &Resource, object: &Value, old: &Value, is_patch: bool) -> Result<(), ApiError> {
     let name = object::name(old);
     let subject = || resource.subject(name);
-    if object::name(object) != name {
-        return Err(ApiError::bad_request(format!(
-            "the name of the object ({}) does not match the name on the URL ({name})",
-            object::name(object)
-        )));
-    }
+    object::check_name(object, name)?;
     let (sent, now) = (object::uid(object), object::uid(old));
     if !sent.is_empty() && sent != now {
+        if is_patch {
+            // Upstream checks the metadata of custom objects twice.
+            let cause = Cause::invalid("metadata.uid", &sent.into(), "field is immutable");
+            let causes = vec![cause; if resource.is_custom() { 2 } else { 1 }];
+            return Err(ApiError::invalid(resource.kind_subject(name), causes));
+        }
         let why = format!("Precondition failed: UID in precondition: {sent}, UID in object meta: {now}");
         return Err(ApiError::conflict(subject(), &why));
     }

@@ -1,12 +1,16 @@
 //! The verbs. Each file is one; this one finds the resource that a request speaks about and picks the verb.
 
+mod apply;
 mod create;
 mod delete;
+mod json_patch;
 mod metadata;
+mod options;
 mod patch;
 mod read;
 mod strategic;
 mod update;
+mod versions;
 mod watch;
 mod write;
 
@@ -17,10 +21,12 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use serde_json::Value;
 
+use self::options::Options;
+use self::write::{Ownership, Write};
 use crate::core::Core;
 use crate::registry::Resource;
 use crate::represent::{self, Form};
-use crate::request::{Query, ResourcePath, parse_json, read_body};
+use crate::request::{Query, ResourcePath, read_body};
 use crate::status::ApiError;
 use crate::{discovery, openapi};
 
@@ -39,6 +45,24 @@ pub(crate) enum Part {
     /// Everything but the status, when that has its own path.
     Main,
     Status,
+}
+
+impl Part {
+    /// How field ownership names the path.
+    fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+        }
+    }
+}
+
+impl Call {
+    /// The refusal of a body that is no good object of the kind.
+    fn cannot_be_handled(&self, why: &str) -> ApiError {
+        let (kind, version) = (&self.resource.kind, &self.resource.version);
+        ApiError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+    }
 }
 
 /// Answers any request; errors become a Status.
@@ -77,10 +101,7 @@ async fn route(core: &Arc<Core>, request: Request<Body>) -> Result<Response, Api
         (Method::GET, None) => read::list(core, &call),
         (Method::GET, Some(name)) => read::get(core, &call, &name),
         (Method::POST, None) => create::create(core, call, &read_body(body).await?).await,
-        (Method::PUT, Some(name)) => {
-            let object = parse_json(&call.headers, &read_body(body).await?)?;
-            update::update(core, call, name, part, object).await
-        }
+        (Method::PUT, Some(name)) => update::update(core, call, name, part, &read_body(body).await?).await,
         (Method::PATCH, Some(name)) => patch::patch(core, call, name, part, &read_body(body).await?).await,
         (Method::DELETE, Some(name)) if part == Part::Main => {
             delete::delete(core, call, name, &read_body(body).await?).await
@@ -95,7 +116,7 @@ fn written(call: &Call, code: StatusCode, object: &Value, warnings: &[String]) -
     let served = crate::flavour::to_served(&call.resource, object.clone())?;
     let mut response = represent::answer(code, &call.form.object(&call.resource, &served));
     for warning in warnings {
-        let text = warning.replace(['"', '\\'], "'");
+        let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
             response.headers_mut().append(http::header::WARNING, value);
         }
@@ -114,12 +135,13 @@ pub(crate) async fn put(core: &Core, group: &str, plural: &str, mut object: Valu
         form: Form::Whole,
     };
     write::admit(&call, &mut object)?;
-    let write = move |txn: &mut crate::store::Txn<'_>| {
+    let write = Write::new(core, &resource, Options::of_the_server(), Part::Main);
+    let put = move |txn: &mut crate::store::Txn<'_>| {
         let current = txn.get(&resource.key("", crate::object::name(&object)));
         match current {
-            Some(current) => write::replace(txn, &resource, &current, object, Part::Main),
-            None => create::insert(txn, &resource, object),
+            Some(current) => write.replace(txn, &current, object, Ownership::Tracked),
+            None => write.insert(txn, object, Ownership::Tracked),
         }
     };
-    core.store().write(write).await.map(drop)
+    core.store().write(put).await.map(drop)
 }

@@ -1,18 +1,23 @@
 //! What all writes share: admission (shape, unknown fields, defaults) before the transaction, and replacing a stored
-//! object by a new one inside it.
+//! object by a new one inside it, with the owners of its fields.
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::options::{FieldValidation, Options};
+use super::versions::KindVersions;
 use super::{Call, Part, metadata};
+use crate::apply::{self, FieldSet, Writer};
+use crate::builtin::NAMESPACES;
+use crate::core::Core;
 use crate::flavour;
 use crate::lifecycle;
 use crate::object;
 use crate::registry::{Flavour, Resource};
-use crate::schema::{self, Subject};
-use crate::status::{ApiError, Cause};
-use crate::store::Txn;
+use crate::schema::{self, Subject as Checked};
+use crate::status::{ApiError, Cause, Subject};
+use crate::store::{Key, Txn};
 
 /// Largest object stored, in bytes; etcd's limit.
 const OBJECT_LIMIT: usize = 1536 * 1024;
@@ -20,27 +25,54 @@ const OBJECT_LIMIT: usize = 1536 * 1024;
 /// Deepest nesting of an object stored. Readers of JSON stop at 128, and a list wraps its objects twice.
 pub(super) const DEPTH_LIMIT: usize = 120;
 
+/// One write: what it is about, through which path it comes, and in whose name.
+pub(super) struct Write {
+    pub(super) versions: KindVersions,
+    pub(super) options: Options,
+    pub(super) part: Part,
+}
+
+/// Who sets the owners of an object's fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ownership {
+    /// The writer comes to own what it changes.
+    Tracked,
+    /// An apply has settled it already.
+    Settled,
+}
+
 /// Brings an object that a client sent into the form that may be stored: right kind, known fields, defaults filled in.
-/// Answers a warning for each field that was dropped.
+/// Answers what a strict reader would refuse, in upstream's words.
 pub(super) fn admit(call: &Call, object: &mut Value) -> Result<Vec<String>, ApiError> {
     let mut unknown = metadata::admit(call, object)?;
     unknown.extend(schema::prune(&call.resource.schema, object));
     if let Some(why) = schema::unreadable(&call.resource.schema, object) {
-        let (kind, version) = (&call.resource.kind, &call.resource.version);
-        let message = format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}");
-        return Err(ApiError::bad_request(message));
+        return Err(call.cannot_be_handled(&why));
     }
     schema::drop_nulls(&call.resource.schema, object);
     schema::default(&call.resource.schema, object);
-    let named = |path: &String| format!("unknown field \"{path}\"");
-    match call.query.get("fieldValidation") {
-        "Strict" if !unknown.is_empty() => {
-            let fields = unknown.iter().map(named).collect::<Vec<_>>().join(", ");
-            Err(ApiError::bad_request(format!("strict decoding error: {fields}")))
+    Ok(unknown.iter().map(|path| format!("unknown field \"{path}\"")).collect())
+}
+
+/// As [`admit`], for what an apply made of a stored object: its fields are known, and a null in it stays to be refused.
+pub(super) fn admit_applied(call: &Call, object: &mut Value) -> Result<(), ApiError> {
+    metadata::admit(call, object)?;
+    schema::default(&call.resource.schema, object);
+    Ok(())
+}
+
+/// What becomes of such problems: warnings, an error, or nothing.
+pub(super) fn settle(
+    problems: Vec<String>,
+    validation: FieldValidation,
+    refuse: impl FnOnce(&str) -> ApiError,
+) -> Result<Vec<String>, ApiError> {
+    match validation {
+        FieldValidation::Strict if !problems.is_empty() => {
+            Err(refuse(&format!("strict decoding error: {}", problems.join(", "))))
         }
-        "" | "Warn" => Ok(unknown.iter().map(named).collect()),
-        "Ignore" | "Strict" => Ok(Vec::new()),
-        other => Err(ApiError::bad_request(format!("fieldValidation: Unsupported value: {other:?}"))),
+        FieldValidation::Warn => Ok(problems),
+        FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
     }
 }
 
@@ -56,7 +88,7 @@ pub(super) fn check(
     if is_deeper_than(object, DEPTH_LIMIT) {
         return Err(too_deep());
     }
-    let subject = if part == Part::Status { Subject::Status } else { Subject::Whole };
+    let subject = if part == Part::Status { Checked::Status } else { Checked::Whole };
     schema::validate(&resource.schema, object, old, subject, &mut causes);
     if !causes.is_empty() {
         return Err(ApiError::invalid(resource.kind_subject(object::name(object)), causes));
@@ -82,67 +114,203 @@ pub(super) fn too_deep() -> ApiError {
     ApiError::bad_request(format!("the object is nested deeper than {DEPTH_LIMIT} levels"))
 }
 
-/// The end of a write: what it left stored, or nothing of it when the client only wanted to see.
-pub(super) fn finish<T>(
-    txn: &mut Txn<'_>,
-    dry_run: bool,
-    write: impl FnOnce(&mut Txn<'_>) -> Result<T, ApiError>,
-) -> Result<T, ApiError> {
-    let start = txn.savepoint();
-    let result = write(txn);
-    if dry_run {
-        txn.roll_back(start);
-    }
-    result
-}
-
 /// The stored object, or 404.
 pub(super) fn stored(txn: &Txn<'_>, resource: &Resource, namespace: &str, name: &str) -> Result<Arc<Value>, ApiError> {
     txn.get(&resource.key(namespace, name)).ok_or_else(|| ApiError::not_found(resource.subject(name)))
 }
 
-/// Replaces the stored `current` by the admitted, served `new`. A write that changes nothing stores nothing, and the
-/// last finalizer of an object in deletion takes the object with it.
-pub(super) fn replace(
+/// Runs `write`, and undoes it when it is only to be tried.
+pub(super) fn dry_run<T>(
     txn: &mut Txn<'_>,
-    resource: &Resource,
-    current: &Arc<Value>,
-    mut new: Value,
-    part: Part,
-) -> Result<Arc<Value>, ApiError> {
-    let old = flavour::to_served(resource, Value::clone(current))?;
-    metadata::check_update(resource, &new, &old)?;
-    if part == Part::Status {
-        let status = object::remove_field(&mut new, "status");
-        new = old.clone();
-        put_status(&mut new, status);
-    } else {
-        metadata::keep_server_owned(&mut new, &old);
-        if resource.has_status {
-            put_status(&mut new, old.get("status").cloned());
-        }
+    only_try: bool,
+    write: impl FnOnce(&mut Txn<'_>) -> Result<T, ApiError>,
+) -> Result<T, ApiError> {
+    let start = txn.savepoint();
+    let result = write(txn);
+    if only_try {
+        txn.roll_back(start);
     }
-    let causes = if part == Part::Main { flavour::complete(resource, &mut new, Some(&old)) } else { Vec::new() };
-    if metadata::counts_generations(resource) && spec_changed(resource, &old, &new) {
-        object::set_meta(&mut new, "generation", object::generation(&old).saturating_add(1));
-    }
-    check(resource, &new, Some(&old), part, causes)?;
+    result
+}
 
-    let key = resource.key(object::namespace(&old), object::name(&old));
-    let new = flavour::to_stored(resource, new)?;
-    if new == **current {
-        return Ok(Arc::clone(current));
+impl Write {
+    pub(super) fn new(core: &Core, resource: &Arc<Resource>, options: Options, part: Part) -> Self {
+        Self { versions: KindVersions { registry: core.registry(), resource: Arc::clone(resource) }, options, part }
     }
-    if object::is_deleting(&new) && object::finalizers(&new).next().is_none() {
-        let last = txn.put(key.clone(), new);
-        // A namespace has its contents to wait for, too.
-        if resource.flavour == Flavour::Namespace {
-            lifecycle::finish_namespace(txn, &key.name);
-            return Ok(txn.get(&key).unwrap_or(last));
+
+    pub(super) fn resource(&self) -> &Resource {
+        &self.versions.resource
+    }
+
+    /// The end of a write: what it left stored, or nothing of it when the client only wanted to see.
+    pub(super) fn finish<T>(
+        &self,
+        txn: &mut Txn<'_>,
+        write: impl FnOnce(&mut Txn<'_>) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        dry_run(txn, self.options.dry_run, write)
+    }
+
+    /// Stores an admitted object as a new one.
+    pub(super) fn insert(
+        &self,
+        txn: &mut Txn<'_>,
+        mut object: Value,
+        ownership: Ownership,
+    ) -> Result<Arc<Value>, ApiError> {
+        let resource = self.resource();
+        let namespace = object::namespace(&object).to_owned();
+        check_namespace(txn, resource, &namespace, object::name(&object))?;
+        let sent = apply::take_managed_fields(&mut object);
+        metadata::begin(resource, &mut object)?;
+        if resource.has_status {
+            object::remove_field(&mut object, "status");
         }
-        return Ok(txn.delete(key).unwrap_or(last));
+        let causes = flavour::complete(resource, &mut object, None);
+        self.own(None, &mut object, sent, ownership);
+        check(resource, &object, None, Part::Main, causes)?;
+        let name = object::name(&object).to_owned();
+        let key = resource.key(&namespace, &name);
+        if txn.get(&key).is_some() {
+            return Err(ApiError::already_exists(resource.subject(&name)));
+        }
+        let stored = txn.put(key, flavour::to_stored(resource, object)?);
+        if !self.options.dry_run {
+            return Ok(stored);
+        }
+        // What is not stored has no version.
+        let mut tried = Value::clone(&stored);
+        object::meta_mut(&mut tried).and_then(|metadata| metadata.remove("resourceVersion"));
+        Ok(Arc::new(tried))
     }
-    Ok(txn.put(key, new))
+
+    /// Replaces the stored `current` by the admitted, served `new`. A write that changes nothing stores nothing, and the
+    /// last finalizer of an object in deletion takes the object with it.
+    pub(super) fn replace(
+        &self,
+        txn: &mut Txn<'_>,
+        current: &Arc<Value>,
+        mut new: Value,
+        ownership: Ownership,
+    ) -> Result<Arc<Value>, ApiError> {
+        let resource = self.resource();
+        let old = flavour::to_served(resource, Value::clone(current))?;
+        metadata::check_update(resource, &new, &old, self.options.is_patch)?;
+        let sent = apply::take_managed_fields(&mut new);
+        if self.part == Part::Status {
+            let status = object::remove_field(&mut new, "status");
+            new = old.clone();
+            put_status(&mut new, status);
+        } else {
+            metadata::keep_server_owned(&mut new, &old);
+            if resource.has_status {
+                put_status(&mut new, old.get("status").cloned());
+            }
+        }
+        let causes =
+            if self.part == Part::Main { flavour::complete(resource, &mut new, Some(&old)) } else { Vec::new() };
+        self.own(Some(&old), &mut new, sent, ownership);
+        if metadata::counts_generations(resource) && spec_changed(resource, &old, &new) {
+            object::set_meta(&mut new, "generation", object::generation(&old).saturating_add(1));
+        }
+        check(resource, &new, Some(&old), self.part, causes)?;
+
+        let key = resource.key(object::namespace(&old), object::name(&old));
+        let new = flavour::to_stored(resource, new)?;
+        if apply::same_but_for_times(&new, current) {
+            return Ok(Arc::clone(current));
+        }
+        if object::is_deleting(&new) && object::finalizers(&new).next().is_none() {
+            let last = txn.put(key.clone(), new);
+            // A namespace has its contents to wait for, too.
+            if resource.flavour == Flavour::Namespace {
+                lifecycle::finish_namespace(txn, &key.name);
+                return Ok(txn.get(&key).unwrap_or(last));
+            }
+            return Ok(txn.delete(key).unwrap_or(last));
+        }
+        let stored = txn.put(key, new);
+        if !self.options.dry_run {
+            return Ok(stored);
+        }
+        let mut tried = Value::clone(&stored);
+        object::set_meta(&mut tried, "resourceVersion", object::resource_version(current));
+        Ok(Arc::new(tried))
+    }
+
+    /// Writes down who owns the fields of `new`. `sent` are the entries that came with it.
+    fn own(&self, old: Option<&Value>, new: &mut Value, sent: Option<Value>, ownership: Ownership) {
+        match (ownership, sent) {
+            (Ownership::Tracked, sent) => self.as_writer(|writer| apply::track(writer, old, new, sent.as_ref())),
+            (Ownership::Settled, Some(entries)) => object::set_meta(new, "managedFields", entries),
+            (Ownership::Settled, None) => {
+                apply::take_managed_fields(new);
+            }
+        }
+    }
+
+    /// Calls `then` with this write as field ownership sees it.
+    pub(super) fn as_writer<T>(&self, then: impl FnOnce(&Writer<'_>) -> T) -> T {
+        then(&Writer {
+            manager: &self.options.manager,
+            api_version: &self.resource().api_version(),
+            subresource: self.part.subresource(),
+            reset: self.reset(),
+            nothing: nothing(self.resource()),
+            is_custom: self.resource().is_custom(),
+            versions: &self.versions,
+        })
+    }
+
+    /// Fields that this path sets back, whatever a client sends.
+    fn reset(&self) -> FieldSet {
+        let resource = self.resource();
+        match self.part {
+            Part::Status if resource.is_custom() => FieldSet::of(&[&["metadata"], &["spec"]]),
+            Part::Status => FieldSet::of(&[&["spec"]]),
+            // The server's own finalizer.
+            Part::Main if resource.flavour == Flavour::Namespace => FieldSet::of(&[&["status"], &["spec"]]),
+            Part::Main if resource.has_status => FieldSet::of(&[&["status"]]),
+            Part::Main => FieldSet::default(),
+        }
+    }
+}
+
+/// An object of the kind before anything is set in it: the built-in kinds have parts that are there even when empty, so
+/// nobody comes to own those by filling them.
+fn nothing(resource: &Resource) -> Value {
+    let mut object = match resource.kind.as_str() {
+        _ if resource.is_custom() => json!({}),
+        "Lease" => json!({"spec": {}}),
+        "Namespace" => json!({"spec": {}, "status": {}}),
+        "Event" if resource.group.is_empty() => json!({"involvedObject": {}, "source": {}}),
+        "Event" => json!({"regarding": {}, "deprecatedSource": {}}),
+        "CustomResourceDefinition" => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
+        "RoleBinding" | "ClusterRoleBinding" => json!({"roleRef": {}}),
+        _ => json!({}),
+    };
+    object::set_field(&mut object, "apiVersion", resource.api_version().into());
+    object::set_field(&mut object, "kind", resource.kind.as_str().into());
+    object
+}
+
+fn check_namespace(txn: &Txn<'_>, resource: &Resource, namespace: &str, name: &str) -> Result<(), ApiError> {
+    if !resource.namespaced {
+        return Ok(());
+    }
+    let key = Key { resource: NAMESPACES.into(), namespace: String::new(), name: namespace.to_owned() };
+    match txn.get(&key) {
+        None => Err(ApiError::not_found(Subject {
+            group: String::new(),
+            kind: "namespaces".into(),
+            name: namespace.into(),
+        })),
+        Some(found) if object::is_deleting(&found) => {
+            let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+            Err(ApiError::forbidden(resource.subject(name), &why))
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 fn put_status(object: &mut Value, status: Option<Value>) {

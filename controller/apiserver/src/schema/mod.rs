@@ -7,7 +7,6 @@ mod parse;
 mod path;
 mod pattern;
 mod prune;
-#[allow(dead_code, reason = "server-side apply, the reader, lands next")]
 mod structure;
 mod validate;
 
@@ -21,7 +20,7 @@ use format::Format;
 pub(crate) use default::{default, drop_nulls};
 pub(crate) use parse::SchemaError;
 pub(crate) use prune::prune;
-pub(crate) use structure::{ListType, PatchStrategy, Shape};
+pub(crate) use structure::{Form, ListType, PatchStrategy, ScalarType};
 pub(crate) use validate::{Subject, unreadable, validate, validate_at};
 
 /// One node of a schema.
@@ -45,6 +44,8 @@ pub(crate) struct Schema {
     pattern: Option<(String, Regex)>,
     /// One that is checked, and its name as written.
     format: Option<(Format, String)>,
+    /// A text with a format of its own, checked or not: merges take any scalar for it.
+    special_text: bool,
     list: ListType,
     /// The object is one value to server-side apply.
     atomic_map: bool,

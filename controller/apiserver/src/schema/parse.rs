@@ -54,6 +54,7 @@ fn parse(json: &Value, path: &str) -> Result<Schema, SchemaError> {
             Some("set") => ListType::Set,
             _ => ListType::Atomic,
         },
+        special_text: text("format").is_some_and(|format| !matches!(format, "" | "byte")),
         atomic_map: text("x-kubernetes-map-type") == Some("atomic"),
         patch: PatchStrategy::parse(
             text("x-kubernetes-patch-strategy").unwrap_or_default(),

@@ -35,40 +35,61 @@ impl PatchStrategy {
     }
 }
 
-/// What a schema says a value is.
+/// Which of the three forms a value has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// An object with named fields, or a map from keys to one kind of value, or both.
-    Object,
-    List,
+pub(crate) enum Form {
+    Map,
     Scalar,
-    /// The schema does not say: the value itself tells.
-    Deduced,
+    List,
+}
+
+/// Which scalars a merge lets into a field. Coarser than validation: any number, and any scalar where a text has a
+/// format of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ScalarType {
+    Numeric,
+    Text,
+    Boolean,
+    Any,
 }
 
 impl Schema {
-    pub(crate) fn shape(&self) -> Shape {
+    pub(crate) fn scalar_type(&self) -> ScalarType {
         match self.kind {
-            Some(Kind::Object) if self.properties.is_empty() && self.additional.is_none() => {
-                if self.preserve_unknown {
-                    Shape::Deduced
-                } else {
-                    Shape::Object
-                }
-            }
-            Some(Kind::Object) => Shape::Object,
-            Some(Kind::Array) => Shape::List,
-            Some(_) => Shape::Scalar,
-            None if self.int_or_string => Shape::Scalar,
-            None if !self.properties.is_empty() || self.additional.is_some() => Shape::Object,
-            None if self.items.is_some() => Shape::List,
-            None => Shape::Deduced,
+            Some(Kind::Integer | Kind::Number) => ScalarType::Numeric,
+            Some(Kind::String) if !self.special_text => ScalarType::Text,
+            Some(Kind::Boolean) => ScalarType::Boolean,
+            _ => ScalarType::Any,
         }
+    }
+
+    /// The one form that values may have, as far as merging goes; `None` when the value tells.
+    pub(crate) fn only_form(&self) -> Option<Form> {
+        Some(match self.kind? {
+            Kind::Object => Form::Map,
+            Kind::Array => Form::List,
+            Kind::String | Kind::Integer | Kind::Number | Kind::Boolean => Form::Scalar,
+        })
+    }
+
+    /// The schema of a field that is named.
+    pub(crate) fn property(&self, name: &str) -> Option<&Schema> {
+        self.properties.get(name)
+    }
+
+    /// The schema of all fields that are not named.
+    pub(crate) fn additional(&self) -> Option<&Schema> {
+        self.additional.as_deref()
     }
 
     /// The schema of a field: a named one, else that of any further key.
     pub(crate) fn field(&self, name: &str) -> Option<&Schema> {
-        self.properties.get(name).or(self.additional.as_deref())
+        self.property(name).or(self.additional())
+    }
+
+    /// Fields that are not named may be there, of any type.
+    pub(crate) fn takes_any_field(&self) -> bool {
+        self.preserve_unknown || (self.properties.is_empty() && self.additional.is_none())
     }
 
     /// The schema of a list's elements.
@@ -76,18 +97,18 @@ impl Schema {
         self.items.as_deref()
     }
 
-    pub(crate) fn list_type(&self) -> &ListType {
-        &self.list
+    /// How a list merges: as its list type says, else as its patch strategy does.
+    pub(crate) fn merged_list_type(&self) -> ListType {
+        match (&self.list, self.patch.merge, self.patch.merge_key.as_str()) {
+            (ListType::Atomic, true, "") => ListType::Set,
+            (ListType::Atomic, true, key) => ListType::Map(vec![key.to_owned()]),
+            (list, _, _) => list.clone(),
+        }
     }
 
     /// The object is one value (`x-kubernetes-map-type: atomic`).
     pub(crate) fn is_atomic_map(&self) -> bool {
         self.atomic_map
-    }
-
-    /// Fields that the schema does not name are kept.
-    pub(crate) fn preserves_unknown(&self) -> bool {
-        self.preserve_unknown
     }
 
     /// The value is a whole object with apiVersion, kind and metadata of its own.
@@ -112,24 +133,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_what_values_are() {
-        let cases = [
-            (json!({"type": "object", "properties": {"a": {}}}), Shape::Object),
-            (json!({"type": "object", "additionalProperties": {"type": "string"}}), Shape::Object),
-            (json!({"type": "object"}), Shape::Object),
-            (json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}), Shape::Deduced),
-            (json!({"x-kubernetes-preserve-unknown-fields": true}), Shape::Deduced),
-            (json!({"type": "array", "items": {"type": "string"}}), Shape::List),
-            (json!({"x-kubernetes-int-or-string": true}), Shape::Scalar),
-            (json!({"type": "integer"}), Shape::Scalar),
-            (json!({}), Shape::Deduced),
-        ];
-        for (schema, wanted) in cases {
-            assert_eq!(Schema::parse(&schema).unwrap().shape(), wanted, "{schema}");
-        }
-    }
-
-    #[test]
     fn tells_how_lists_and_maps_merge() {
         let schema = Schema::parse(&json!({"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
             "ports": {
@@ -141,9 +144,13 @@ mod tests {
         .unwrap();
         assert!(schema.is_atomic_map());
         let ports = schema.field("ports").unwrap();
-        assert_eq!(*ports.list_type(), ListType::Map(vec!["port".into(), "protocol".into()]));
+        assert_eq!(ports.merged_list_type(), ListType::Map(vec!["port".into(), "protocol".into()]));
         assert_eq!(*ports.patch_strategy(), PatchStrategy { merge: true, retain_keys: true, merge_key: "port".into() });
         let protocol = ports.element().and_then(|item| item.field("protocol")).unwrap();
         assert_eq!(protocol.default_value(), Some(&json!("TCP")));
+        let mut only_patched = Schema { patch: PatchStrategy::parse("merge", "name"), ..Schema::default() };
+        assert_eq!(only_patched.merged_list_type(), ListType::Map(vec!["name".into()]));
+        only_patched.patch.merge_key.clear();
+        assert_eq!(only_patched.merged_list_type(), ListType::Set);
     }
 }

@@ -1,0 +1,85 @@
+//! Server-side apply: the PATCH that says which fields its manager wants and how, and creates what is not there.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use bytes::Bytes;
+use http::StatusCode;
+use serde_json::Value;
+
+use super::options::{Options, Verb};
+use super::write::{self, Ownership, Write};
+use super::{Call, Part, written};
+use crate::apply::{ApplyError, apply, shown_kind};
+use crate::body;
+use crate::core::Core;
+use crate::flavour;
+use crate::object;
+use crate::status::ApiError;
+use crate::store::Txn;
+
+pub(super) async fn apply_patch(
+    core: &Core,
+    call: Call,
+    name: String,
+    part: Part,
+    bytes: &Bytes,
+) -> Result<Response, ApiError> {
+    let options = Options::parse(&call, Verb::Apply)?;
+    let (config, problems) =
+        body::yaml_object(bytes).map_err(|problem| ApiError::bad_request(format!("error decoding YAML: {problem}")))?;
+    let strict = |why: &str| {
+        ApiError::bad_request(format!(
+            "error strict decoding YAML: {}",
+            why.trim_start_matches("strict decoding error: ")
+        ))
+    };
+    let write = Write::new(core, &call.resource, options, part);
+    let call = Arc::new(call);
+    let inner = Arc::clone(&call);
+    let run = move |txn: &mut Txn<'_>| {
+        let resource = &inner.resource;
+        let current = txn.get(&resource.key(&inner.namespace, &name));
+        if current.is_none() && part != Part::Main {
+            return Err(ApiError::not_found(resource.subject(&name)));
+        }
+        let live = current.as_deref().map(|current| flavour::to_served(resource, current.clone())).transpose()?;
+        let mut new = laid_over(&write, live.as_ref(), &config)?;
+        let warnings = write::settle(problems, write.options.validation, strict)?;
+        if current.is_none() && !object::uid(&new).is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {}, and no existing object was found",
+                object::uid(&new)
+            );
+            return Err(ApiError::conflict(resource.subject(&name), &why));
+        }
+        write::admit_applied(&inner, &mut new)?;
+        object::check_name(&new, &name)?;
+        let stored = write.finish(txn, |txn| match &current {
+            Some(current) => write.replace(txn, current, new, Ownership::Settled),
+            None => write.insert(txn, new, Ownership::Settled),
+        })?;
+        let code = if current.is_some() { StatusCode::OK } else { StatusCode::CREATED };
+        Ok::<_, ApiError>((stored, code, warnings))
+    };
+    let (stored, code, warnings) = core.store().write(run).await?;
+    written(&call, code, &stored, &warnings)
+}
+
+/// The live object with the configuration laid over it.
+fn laid_over(write: &Write, live: Option<&Value>, config: &Value) -> Result<Value, ApiError> {
+    let resource = write.resource();
+    let text = |field: &str| config.get(field).and_then(Value::as_str).unwrap_or_default();
+    if text("apiVersion") != resource.api_version() || text("kind") != resource.kind {
+        let shown = shown_kind(text("apiVersion"), text("kind"));
+        return Err(ApiError::bad_request(format!("invalid object type: {shown}")));
+    }
+    if config.pointer("/metadata/managedFields").is_some_and(|entries| !entries.is_null()) {
+        return Err(ApiError::bad_request("metadata.managedFields must be nil"));
+    }
+    let result = write.as_writer(|writer| apply(writer, live, config, write.options.force));
+    result.map_err(|error| match error {
+        ApplyError::Conflicts(conflicts) => conflicts.error(),
+        other => ApiError::unexplained(other.to_string()),
+    })
+}
