@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use bessemer_pxe::Pool;
 use clap::{Args, Parser, Subcommand};
 
+use crate::controllers::Controllers;
 use crate::logging::LogFormat;
 use crate::up::Subnet;
 
@@ -13,8 +14,8 @@ use crate::up::Subnet;
 #[derive(Debug, Parser)]
 #[command(name = "bessemer", version, about, disable_help_subcommand = true)]
 pub(crate) struct Cli {
-    /// How log lines on stderr look.
-    #[arg(long, value_enum, default_value = "human", global = true)]
+    /// How log lines on stderr look. `RUST_LOG` chooses levels.
+    #[arg(long, value_enum, default_value = "human", global = true, env = "BESSEMER_LOG_FORMAT")]
     pub(crate) log_format: LogFormat,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -22,24 +23,34 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run everything on this machine: Kubernetes API, controllers, boot server and the agents' endpoint.
+    /// Run on this machine: a Kubernetes API of its own, the controllers, and with `--interface` the boot server and the
+    /// agents' endpoint.
     Up(UpOptions),
 }
 
 /// Where `bessemer up` listens and what it serves.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct UpOptions {
-    /// The network interface towards the hosts. DHCP is answered on this one only.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) interface: String,
+    /// The network interface towards the hosts. DHCP is answered on this one only. Without it there is no boot server and no
+    /// endpoint for agents: nothing needs root, and hosts are not provisioned.
+    #[arg(long, value_name = "NAME", env = "BESSEMER_INTERFACE", requires = "ramdisk")]
+    pub(crate) interface: Option<String>,
 
     /// Where the Kubernetes API keeps its objects; made if missing.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", env = "BESSEMER_STATE")]
     pub(crate) state: PathBuf,
 
     /// The ramdisk: a directory with `vmlinuz` and `initrd`.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) ramdisk: PathBuf,
+    #[arg(long, value_name = "DIR", env = "BESSEMER_RAMDISK")]
+    pub(crate) ramdisk: Option<PathBuf>,
+
+    /// Which controllers run: `all`, `none`, or names of groups with commas between them.
+    #[arg(long, value_name = "GROUPS", env = "BESSEMER_CONTROLLERS", default_value = "all")]
+    pub(crate) controllers: Controllers,
+
+    /// Also write the administrator's kubeconfig here, readable by its owner only.
+    #[arg(long, value_name = "FILE", env = "BESSEMER_KUBECONFIG")]
+    pub(crate) kubeconfig: Option<PathBuf>,
 
     /// Our address and prefix length on the interface [default: the interface's first IPv4 address].
     #[arg(long, value_name = "IP/PREFIX")]
@@ -66,7 +77,7 @@ pub(crate) struct UpOptions {
     pub(crate) agent_port: u16,
 
     /// Where the Kubernetes API listens for kubectl.
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:6443")]
+    #[arg(long, value_name = "IP:PORT", env = "BESSEMER_API", default_value = "127.0.0.1:6443")]
     pub(crate) api: SocketAddr,
 
     /// A directory of OS images, served as `http://ADDRESS:HTTP-PORT/images/NAME`.

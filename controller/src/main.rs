@@ -1,6 +1,7 @@
 //! The `bessemer` program: command line and wiring. Everything it does is another room's; here the rooms meet.
 
 mod cli;
+mod controllers;
 mod logging;
 mod up;
 

@@ -151,6 +151,8 @@ pub(crate) fn resources(definition: &Value) -> Result<Vec<Resource>, crate::sche
                 categories: texts(definition, "/spec/names/categories"),
                 namespaced: text(definition, "/spec/scope") == "Namespaced",
                 has_status: version.pointer("/subresources/status").is_some(),
+                verbs: crate::registry::ALL_VERBS,
+                message: None,
                 schema: Arc::new(Schema::parse(&open_api)?),
                 open_api: Some(open_api),
                 columns: columns(version),

@@ -15,7 +15,7 @@ pub(crate) fn complete(resource: &Resource, object: &mut Value, old: Option<&Val
         Flavour::Secret => complete_secret(object, old),
         Flavour::ConfigMap => keep_immutable(object, old, &["data", "binaryData"]),
         Flavour::Definition => crate::crd::complete(object, old),
-        Flavour::CoreEvent | Flavour::NewEvent | Flavour::Lease | Flavour::Custom => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::builtin;
+use crate::builtin::{self, Message};
 use crate::conversion::Conversion;
 use crate::crd;
 use crate::jsonpath::JsonPath;
@@ -27,6 +27,10 @@ pub(crate) struct Resource {
     pub(crate) namespaced: bool,
     /// `status` is written through its own path only.
     pub(crate) has_status: bool,
+    /// What may be done to the resource itself, in discovery's words.
+    pub(crate) verbs: &'static [&'static str],
+    /// The fields of a built-in kind: how JSON and protobuf are decoded.
+    pub(crate) message: Option<&'static Message>,
     pub(crate) schema: Arc<Schema>,
     /// The schema as written, for OpenAPI.
     pub(crate) open_api: Option<Value>,
@@ -41,6 +45,10 @@ pub(crate) struct Resource {
     pub(crate) flavour: Flavour,
 }
 
+/// The verbs of a resource that can do everything.
+pub(crate) const ALL_VERBS: &[&str] =
+    &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+
 /// Behaviour that a kind does not get from its definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flavour {
@@ -51,6 +59,15 @@ pub(crate) enum Flavour {
     /// `events.k8s.io/v1`: the same objects as `CoreEvent`, with other field names.
     NewEvent,
     Lease,
+    ServiceAccount,
+    Role,
+    RoleBinding,
+    ClusterRole,
+    ClusterRoleBinding,
+    ValidatingWebhook,
+    MutatingWebhook,
+    /// Answered, never stored.
+    Review,
     Definition,
     Custom,
 }
@@ -89,6 +106,15 @@ impl Resource {
     /// As [`Self::subject`], for validation errors, which name the kind.
     pub(crate) fn kind_subject(&self, name: &str) -> Subject {
         Subject { group: self.group.clone(), kind: self.kind.clone(), name: name.to_owned() }
+    }
+
+    /// Whether tables of it begin with a column of names.
+    pub(crate) fn is_listed_by_name(&self) -> bool {
+        !matches!(self.flavour, Flavour::CoreEvent | Flavour::NewEvent)
+    }
+
+    pub(crate) fn allows(&self, verb: &str) -> bool {
+        self.verbs.contains(&verb)
     }
 
     pub(crate) fn is_custom(&self) -> bool {

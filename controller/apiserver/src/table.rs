@@ -37,12 +37,12 @@ fn column_definitions(resource: &Resource) -> Value {
             "name": c.name, "type": c.kind, "format": c.format, "description": c.description, "priority": c.priority,
         })
     });
-    std::iter::once(name).chain(others).collect()
+    resource.is_listed_by_name().then_some(name).into_iter().chain(others).collect()
 }
 
 fn row(resource: &Resource, object: &Value, include: Include) -> Value {
-    let name = Value::from(crate::object::name(object));
-    let cells: Vec<Value> = std::iter::once(name).chain(resource.columns.iter().map(|c| cell(c, object))).collect();
+    let name = resource.is_listed_by_name().then(|| Value::from(crate::object::name(object)));
+    let cells: Vec<Value> = name.into_iter().chain(resource.columns.iter().map(|c| cell(c, object))).collect();
     let mut row = Map::new();
     row.insert("cells".to_owned(), cells.into());
     match include {

@@ -16,5 +16,5 @@ mod site;
 mod workload;
 
 pub use hosts::Hosts;
-pub use site::{Outside, Site, StartError};
+pub use site::{Group, Outside, Site, StartError};
 pub use workload::KubeWorkloadClusters;

@@ -1,5 +1,6 @@
 //! Starts the caches and, over them, every controller.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use bessemer_api::infrastructure::{Metal3Cluster, Metal3Machine};
 use bessemer_api::metal3::BareMetalHost;
 use bessemer_api::well_known::{ENVIRONMENT_LABEL, ENVIRONMENT_VALUE};
 use bessemer_bmc::BmcConnector;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::watcher;
 use kube::{Api, Client};
@@ -39,6 +42,38 @@ pub struct Outside {
     pub agents: Arc<dyn AgentHub>,
     /// The clusters being built.
     pub workload: Arc<dyn WorkloadClusters>,
+}
+
+/// Controllers that are switched on and off together: those of one API group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Hosts.
+    Metal3,
+    /// What Cluster API asks of a provider of machines.
+    Infrastructure,
+    /// Cluster API's core.
+    Cluster,
+    /// Bootstrap data.
+    Bootstrap,
+    /// Control planes.
+    ControlPlane,
+}
+
+impl Group {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Metal3, Self::Infrastructure, Self::Cluster, Self::Bootstrap, Self::ControlPlane];
+
+    /// The name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Metal3 => "metal3",
+            Self::Infrastructure => "infrastructure",
+            Self::Cluster => "cluster",
+            Self::Bootstrap => "bootstrap",
+            Self::ControlPlane => "controlplane",
+        }
+    }
 }
 
 /// The caches could not be filled.
@@ -129,8 +164,8 @@ impl Site {
         Hosts::new(self)
     }
 
-    /// Runs every controller until `shutdown`, and until the reconciles under way have ended.
-    pub async fn run(self, outside: Outside) {
+    /// Runs the controllers of `groups` until `shutdown`, and until the reconciles under way have ended.
+    pub async fn run(self, outside: Outside, groups: BTreeSet<Group>) {
         let Outside { bmc, agents, workload } = outside;
         let (client, stop) = (&self.client, &self.shutdown);
         let hosts = drive(
@@ -172,14 +207,18 @@ impl Site {
             stop.clone(),
         );
         // Boxed: each is a large state machine, and together they would be one future of hundreds of kilobytes.
-        futures::join!(
-            Box::pin(hosts),
-            Box::pin(metal3_clusters),
-            Box::pin(metal3_machines),
-            Box::pin(clusters),
-            Box::pin(machines),
-            Box::pin(configs),
-            Box::pin(control_planes)
-        );
+        let controllers: [(Group, BoxFuture<'_, ()>); 7] = [
+            (Group::Metal3, hosts.boxed()),
+            (Group::Infrastructure, metal3_clusters.boxed()),
+            (Group::Infrastructure, metal3_machines.boxed()),
+            (Group::Cluster, clusters.boxed()),
+            (Group::Cluster, machines.boxed()),
+            (Group::Bootstrap, configs.boxed()),
+            (Group::ControlPlane, control_planes.boxed()),
+        ];
+        let chosen = controllers.into_iter().filter(|(group, _)| groups.contains(group));
+        futures::future::join_all(chosen.map(|(_, controller)| controller)).await;
+        // With no controller at all, ending is still asked for.
+        stop.cancelled().await;
     }
 }

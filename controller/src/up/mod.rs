@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::UpOptions;
 use boot_directory::Directory;
-use preflight::Ready;
+use preflight::{BootReady, Ready};
 use shutdown::Signals;
 pub(crate) use subnet::Subnet;
 
@@ -49,7 +49,7 @@ pub(crate) async fn run(options: UpOptions) -> anyhow::Result<()> {
     };
     let result = match started {
         Ok(line) => {
-            // The one line on stdout: whoever waits for it may go on.
+            // On stdout: whoever waits for its first line may go on.
             println!("{line}");
             tokio::select! {
                 signal = signals.next() => {
@@ -78,58 +78,97 @@ pub(crate) async fn run(options: UpOptions) -> anyhow::Result<()> {
     result
 }
 
-/// Starts every part as a task that returns its name at its end; gives the line that says where everything is.
+/// Starts every part as a task that returns its name at its end; gives the lines that say where everything is.
 async fn start(
     options: &UpOptions,
     ready: Ready,
     stop: &CancellationToken,
     parts: &mut JoinSet<&'static str>,
 ) -> anyhow::Result<String> {
-    let Ready { lock, subnet, pool, kernel, ramdisk, ipxe } = ready;
-
+    let Ready { lock, boot } = ready;
     let api = ApiServer::open(&options.state).await?;
     let crds = bessemer_api::crds().iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
     api.install_crds(&crds).await?;
     let client = Client::new(api.router(), "default");
-    let authority = Arc::new(site::open(&client).await?);
 
-    let controllers = Site::start(client.clone(), stop.clone()).await?;
-    let hosts = Arc::new(controllers.hosts());
     let hub = Hub::new();
-    let agents = SocketAddr::from((subnet.address, options.agent_port));
-    let endpoint = Endpoint::bind(agents, authority.clone(), hosts.clone(), hub.clone()).await?;
-    let directory =
-        Directory { hosts, site: authority, controllers: vec![format!("https://{agents}")], subnet: subnet.cidr() };
-    let boot = BootServer::start(
-        bessemer_pxe::Config {
-            interface: options.interface.clone(),
-            address: subnet.address,
-            prefix: subnet.prefix,
-            pool,
-            router: options.router,
-            dns: options.dns.clone(),
-            answer_router_solicitations: true,
-            lease_time: LEASE_TIME,
-            http_port: options.http_port,
-            tftp: TftpLimits::default(),
-            ipxe_efi: ipxe,
-            undionly: None,
-            kernel,
-            ramdisk,
-            kernel_args: options.kernel_args.clone(),
-            images_dir: options.images_dir.clone(),
-        },
-        Arc::new(directory),
-        stop.clone(),
-    )
-    .await?;
-    let boot_address = boot.http_address();
+    let controllers = match (&boot, options.controllers.is_empty()) {
+        (None, true) => None,
+        _ => Some(Site::start(client.clone(), stop.clone()).await?),
+    };
+    let subnet = boot.as_ref().map(|boot| boot.subnet);
+    let mut places = String::new();
+    if let (Some(boot), Some(site)) = (boot, &controllers) {
+        places = Box::pin(start_boot(options, boot, site, hub.clone(), &client, stop, parts)).await?;
+    }
     let serving = serve_api(&api, options, subnet, stop).await?;
     let kubeconfig = link_kubeconfig(&options.state, &serving.kubeconfig_path)?;
+    if let Some(path) = &options.kubeconfig {
+        copy_kubeconfig(&serving.kubeconfig_path, path)?;
+    }
     let api_address = serving.local_addr;
+    parts.spawn(async move {
+        serving.finished().await;
+        "the Kubernetes API"
+    });
 
     let outside =
         Outside { bmc: Arc::new(Connector::new()), agents: hub, workload: Arc::new(KubeWorkloadClusters::new(client)) };
+    let (groups, stopped) = (options.controllers.groups().clone(), stop.clone());
+    parts.spawn(async move {
+        match controllers {
+            Some(controllers) => controllers.run(outside, groups).await,
+            None => stopped.cancelled().await,
+        }
+        // Last words of controllers are stored; now let go of the store, and then of its directory.
+        api.close();
+        drop(lock);
+        "the controllers"
+    });
+    let kubeconfig = options.kubeconfig.as_deref().unwrap_or(&kubeconfig).display();
+    Ok(format!(
+        "ready: kubeconfig {kubeconfig}, API https://{api_address}{places}\n\n  export KUBECONFIG={kubeconfig}\n  \
+         kubectl get bmh --all-namespaces\n"
+    ))
+}
+
+/// Starts what hosts talk to; says where it is.
+async fn start_boot(
+    options: &UpOptions,
+    boot: BootReady,
+    site: &Site,
+    hub: Arc<Hub>,
+    client: &Client,
+    stop: &CancellationToken,
+    parts: &mut JoinSet<&'static str>,
+) -> anyhow::Result<String> {
+    let BootReady { interface, subnet, pool, kernel, ramdisk, ipxe } = boot;
+    let authority = Arc::new(site::open(client).await?);
+    let hosts = Arc::new(site.hosts());
+    let agents = SocketAddr::from((subnet.address, options.agent_port));
+    let endpoint = Endpoint::bind(agents, authority.clone(), hosts.clone(), hub).await?;
+    let directory =
+        Directory { hosts, site: authority, controllers: vec![format!("https://{agents}")], subnet: subnet.cidr() };
+    let config = bessemer_pxe::Config {
+        interface,
+        address: subnet.address,
+        prefix: subnet.prefix,
+        pool,
+        router: options.router,
+        dns: options.dns.clone(),
+        answer_router_solicitations: true,
+        lease_time: LEASE_TIME,
+        http_port: options.http_port,
+        tftp: TftpLimits::default(),
+        ipxe_efi: ipxe,
+        undionly: None,
+        kernel,
+        ramdisk,
+        kernel_args: options.kernel_args.clone(),
+        images_dir: options.images_dir.clone(),
+    };
+    let boot = BootServer::start(config, Arc::new(directory), stop.clone()).await?;
+    let boot_address = boot.http_address();
     let ended = stop.clone();
     parts.spawn(async move {
         endpoint.run(ended).await;
@@ -139,36 +178,39 @@ async fn start(
         boot.stopped().await;
         "the boot server"
     });
-    parts.spawn(async move {
-        serving.finished().await;
-        "the Kubernetes API"
-    });
-    parts.spawn(async move {
-        controllers.run(outside).await;
-        // Last words of controllers are stored; now let go of the store, and then of its directory.
-        api.close();
-        drop(lock);
-        "the controllers"
-    });
-    Ok(format!(
-        "ready: kubeconfig {}, API https://{api_address}, boot http://{boot_address}, agents https://{agents}",
-        kubeconfig.display()
-    ))
+    Ok(format!(", boot http://{boot_address}, agents https://{agents}"))
 }
 
 async fn serve_api(
     api: &ApiServer,
     options: &UpOptions,
-    subnet: Subnet,
+    subnet: Option<Subnet>,
     stop: &CancellationToken,
 ) -> anyhow::Result<Serving> {
     // On all addresses, the kubeconfig is for this machine and the certificate also good from the hosts' network.
-    let names = if options.api.ip().is_unspecified() {
-        vec!["127.0.0.1".to_owned(), subnet.address.to_string()]
-    } else {
-        vec![]
-    };
+    let mut names = Vec::new();
+    if options.api.ip().is_unspecified() {
+        names.push("127.0.0.1".to_owned());
+        names.extend(subnet.map(|subnet| subnet.address.to_string()));
+    }
     Ok(api.serve_https(options.api, &names, stop.clone().cancelled_owned()).await?)
+}
+
+/// The kubeconfig where the user wants it: its owner's only, and never half written.
+fn copy_kubeconfig(written: &Path, wanted: &Path) -> anyhow::Result<()> {
+    let failed = || format!("cannot write {}; choose another file with --kubeconfig", wanted.display());
+    let mut beside = wanted.to_owned();
+    beside.as_mut_os_string().push(".new");
+    let copy = || {
+        match std::fs::remove_file(&beside) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        // The copy takes the permissions of the original.
+        std::fs::copy(written, &beside)?;
+        std::fs::rename(&beside, wanted)
+    };
+    copy().with_context(failed)
 }
 
 /// `kubeconfig` in the state directory, as a link to where the API server wrote it.

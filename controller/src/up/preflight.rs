@@ -20,6 +20,13 @@ const TFTP: u16 = 69;
 /// What was found.
 pub(super) struct Ready {
     pub(super) lock: StateLock,
+    /// What booting hosts needs, when that was asked for.
+    pub(super) boot: Option<BootReady>,
+}
+
+/// What the boot server and the agents' endpoint need.
+pub(super) struct BootReady {
+    pub(super) interface: String,
     pub(super) subnet: Subnet,
     pub(super) pool: Pool,
     pub(super) kernel: Bytes,
@@ -47,8 +54,20 @@ pub(super) async fn check(options: &UpOptions) -> Result<Ready, Problems> {
     let mut keep = |problem: String| problems.push(problem);
 
     let lock = lock::take(&options.state).map_err(|error| keep(error.to_string())).ok();
-    let subnet =
-        interface::address(&options.interface, options.address).await.map_err(|error| keep(error.to_string())).ok();
+    let boot = match &options.interface {
+        Some(interface) => boot(options, interface, &mut keep).await.map(Some),
+        None => Some(None),
+    };
+    api_port(options).into_iter().for_each(keep);
+
+    match (lock, boot) {
+        (Some(lock), Some(boot)) if problems.is_empty() => Ok(Ready { lock, boot }),
+        _ => Err(Problems(problems)),
+    }
+}
+
+async fn boot(options: &UpOptions, interface: &str, keep: &mut impl FnMut(String)) -> Option<BootReady> {
+    let subnet = interface::address(interface, options.address).await.map_err(|error| keep(error.to_string())).ok();
     let pool = subnet.and_then(|subnet| {
         let pool = options.pool.clone().or_else(|| subnet.default_pool());
         if pool.is_none() {
@@ -57,23 +76,26 @@ pub(super) async fn check(options: &UpOptions) -> Result<Ready, Problems> {
         pool
     });
     let remedy = "build a ramdisk (`cargo xtask demo` does) and give its directory with --ramdisk";
-    let kernel = file(&options.ramdisk.join("vmlinuz"), remedy).await.map_err(&mut keep).ok();
-    let ramdisk = file(&options.ramdisk.join("initrd"), remedy).await.map_err(&mut keep).ok();
+    // The command line asks for a ramdisk together with an interface.
+    let directory = options.ramdisk.clone().unwrap_or_default();
+    let kernel = file(&directory.join("vmlinuz"), remedy).await.map_err(&mut *keep).ok();
+    let ramdisk = file(&directory.join("initrd"), remedy).await.map_err(&mut *keep).ok();
     let remedy = "install iPXE (Debian's package ipxe) or give its path with --ipxe";
-    let ipxe = file(&options.ipxe, remedy).await.map_err(&mut keep).ok();
+    let ipxe = file(&options.ipxe, remedy).await.map_err(&mut *keep).ok();
     if let Some(dir) = options.images_dir.as_ref().filter(|dir| !dir.is_dir()) {
         keep(format!("{} is no directory; make it or give another with --images-dir", dir.display()));
     }
     if let Some(subnet) = subnet {
-        ports(options, subnet).into_iter().for_each(keep);
+        boot_ports(options, interface, subnet).into_iter().for_each(&mut *keep);
     }
-
-    match (lock, subnet, pool, kernel, ramdisk, ipxe) {
-        (Some(lock), Some(subnet), Some(pool), Some(kernel), Some(ramdisk), Some(ipxe)) if problems.is_empty() => {
-            Ok(Ready { lock, subnet, pool, kernel, ramdisk, ipxe })
-        }
-        _ => Err(Problems(problems)),
-    }
+    Some(BootReady {
+        interface: interface.to_owned(),
+        subnet: subnet?,
+        pool: pool?,
+        kernel: kernel?,
+        ramdisk: ramdisk?,
+        ipxe: ipxe?,
+    })
 }
 
 async fn file(path: &Path, remedy: &str) -> Result<Bytes, String> {
@@ -84,20 +106,28 @@ async fn file(path: &Path, remedy: &str) -> Result<Bytes, String> {
     }
 }
 
-/// The ports that cannot be had. Each is bound and let go again: an error here is one line, not a half-started program.
-fn ports(options: &UpOptions, subnet: Subnet) -> Vec<String> {
+/// A port that was bound and let go again: an error here is one line, not a half-started program.
+type Port = (&'static str, &'static str, SocketAddr, &'static str, io::Result<()>);
+
+fn boot_ports(options: &UpOptions, interface: &str, subnet: Subnet) -> Vec<String> {
     let ours = |port| SocketAddr::from((subnet.address, port));
     let dhcp = SocketAddr::from((Ipv4Addr::UNSPECIFIED, DHCP));
-    let interface = options.interface.as_str();
-    [
+    taken([
         ("DHCP", "UDP", dhcp, "", bind_udp(dhcp, Some(interface))),
         ("TFTP", "UDP", ours(TFTP), "", bind_udp(ours(TFTP), None)),
         ("boot files", "TCP", ours(options.http_port), " or choose another with --http-port", bind_tcp(ours(options.http_port))),
         ("agents", "TCP", ours(options.agent_port), " or choose another with --agent-port", bind_tcp(ours(options.agent_port))),
-        ("the Kubernetes API", "TCP", options.api, " or choose another with --api", bind_tcp(options.api)),
-    ]
-    .into_iter()
-    .filter_map(|(what, protocol, address, choice, result)| {
+    ])
+}
+
+fn api_port(options: &UpOptions) -> Vec<String> {
+    let bound = bind_tcp(options.api);
+    taken([("the Kubernetes API", "TCP", options.api, " or choose another with --api", bound)])
+}
+
+/// The ports that cannot be had.
+fn taken<const N: usize>(ports: [Port; N]) -> Vec<String> {
+    let problem = |(what, protocol, address, choice, result): Port| {
         let error = result.err()?;
         let port = address.port();
         Some(match error.kind() {
@@ -109,8 +139,8 @@ fn ports(options: &UpOptions, subnet: Subnet) -> Vec<String> {
             ),
             _ => format!("{protocol} port {address} for {what} cannot be had: {error}"),
         })
-    })
-    .collect()
+    };
+    ports.into_iter().filter_map(problem).collect()
 }
 
 fn bind_udp(address: SocketAddr, interface: Option<&str>) -> io::Result<()> {

@@ -16,7 +16,7 @@ use bessemer_bmc::Credentials;
 use bessemer_bmc::fake::{FakeBmc, FakeConnector};
 use bessemer_protocol::{HardwareIdentity, HostId};
 use bessemer_reconcilers::outside::HostAuthority;
-use bessemer_reconcilers::{Hosts, Outside, Site};
+use bessemer_reconcilers::{Group, Hosts, Outside, Site};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
@@ -64,7 +64,7 @@ impl Lab {
         let site = Site::start(client.clone(), shutdown.clone()).await.unwrap();
         let hosts = site.hosts();
         let outside = Outside { bmc: Arc::new(bmcs), agents: hub.clone(), workload: workload.clone() };
-        tokio::spawn(site.run(outside.clone()));
+        tokio::spawn(site.run(outside.clone(), Group::ALL.iter().copied().collect()));
         Self { client, bmc, hub, workload, hosts, outside, server, shutdown, _dir: dir }
     }
 
@@ -225,7 +225,7 @@ impl Lab {
     pub async fn another(&self) -> CancellationToken {
         let shutdown = self.shutdown.child_token();
         let site = Site::start(self.client.clone(), shutdown.clone()).await.unwrap();
-        tokio::spawn(site.run(self.outside.clone()));
+        tokio::spawn(site.run(self.outside.clone(), Group::ALL.iter().copied().collect()));
         shutdown
     }
 
