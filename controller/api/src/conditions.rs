@@ -1,5 +1,6 @@
 //! Conditions: setting one without touching its time unless its status changed, and keeping their order steady.
 
+use bessemer_api_macros::api;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 /// The wanted content of one condition.
@@ -16,7 +17,7 @@ pub struct Wanted {
 }
 
 /// The three statuses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[api]
 pub enum Status {
     /// It holds.
     True,
@@ -27,16 +28,6 @@ pub enum Status {
 }
 
 impl Status {
-    /// As the API writes it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::True => "True",
-            Self::False => "False",
-            Self::Unknown => "Unknown",
-        }
-    }
-
     /// Reads the API's word; anything unheard-of is `Unknown`.
     #[must_use]
     pub fn from_text(text: &str) -> Self {

@@ -4,7 +4,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::CustomResourceExt;
 use schemars::JsonSchema;
 
-use crate::{bessemer, bootstrap, cluster, controlplane, infrastructure, metal3, schema};
+use crate::{
+    addons, bessemer, bootstrap, cluster, clusterctl, controlplane, infrastructure, ipam, metal3, runtime, schema,
+};
 
 /// A label of a CRD.
 type Label = (&'static str, &'static str);
@@ -26,8 +28,19 @@ pub(crate) const fn provider(name: &'static str) -> Label {
 /// Every CRD, as it is to be installed.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    [metal3::crds(), bessemer::crds(), infrastructure::crds(), cluster::crds(), bootstrap::crds(), controlplane::crds()]
-        .concat()
+    [
+        metal3::crds(),
+        bessemer::crds(),
+        infrastructure::crds(),
+        cluster::crds(),
+        bootstrap::crds(),
+        controlplane::crds(),
+        addons::crds(),
+        runtime::crds(),
+        ipam::crds(),
+        clusterctl::crds(),
+    ]
+    .concat()
 }
 
 /// The CRD of one kind.

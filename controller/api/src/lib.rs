@@ -4,22 +4,27 @@
 //! that upstream may fill further ends in an [`Extra`] map, so that an unmodified manifest is accepted and comes back
 //! whole. This room does no I/O and must not know what reconcilers do with the objects.
 
+pub mod addons;
 pub mod bessemer;
 pub mod bootstrap;
 pub mod cluster;
+pub mod clusterctl;
 pub mod conditions;
 pub mod controlplane;
 mod crds;
 mod extra;
 pub mod infrastructure;
+pub mod ipam;
 pub mod metal3;
+mod patterns;
 mod references;
+pub mod runtime;
 mod schema;
 pub mod well_known;
 
 pub use crds::crds;
 pub use extra::Extra;
-pub use references::{ContractReference, NameReference, SecretKeyReference};
+pub use references::{ContractReference, NameReference, ObjectReference, SecretKeyReference, TemplateReference};
 
 /// A condition as all our kinds carry it.
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

@@ -72,7 +72,8 @@ mod tests {
         ("bessemer-bmc", &["ipmi-client"]),
         // the image formats
         ("bessemer-agent", &["bessemer-protocol", "bessemer-images"]),
-        ("bessemer-api", &[]),
+        ("bessemer-api", &["bessemer-api-macros"]),
+        ("bessemer-api-macros", &[]),
         ("bessemer-apiserver", &[]),
         ("bessemer-pxe", &[]),
         ("ipmi-client", &[]),

@@ -1,14 +1,12 @@
-//! Group `bootstrap.cluster.x-k8s.io`: KubeadmConfig, v1beta2.
+//! Group `bootstrap.cluster.x-k8s.io`: what bootstrap data is rendered from.
 
-mod files;
-mod kubeadm;
-mod kubeadm_config;
+mod v1beta2;
 
-pub use files::{BootstrapFile, BootstrapUser, FileSource, PasswordSource};
-pub use kubeadm::{
-    Arg, ClusterConfiguration, InitConfiguration, LocalApiEndpoint, NodeRegistration, Patches, Timeouts,
-};
-pub use kubeadm_config::{KubeadmConfig, KubeadmConfigInitialization, KubeadmConfigSpec, KubeadmConfigStatus};
+pub use v1beta2::*;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+use crate::crds::{CLUSTERCTL, CONTRACT, of, provider};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
@@ -21,4 +19,13 @@ pub const GROUP: &str = "bootstrap.cluster.x-k8s.io";
 pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
     let labels = [CLUSTERCTL, CONTRACT, provider("bootstrap-kubeadm")];
     vec![of::<KubeadmConfig>(&labels)]
+}
+
+/// The CRDs of this group.
+pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
+    let labels = [CLUSTERCTL, CONTRACT, provider("bootstrap-kubeadm")];
+    vec![
+        of::<KubeadmConfig>(&labels),
+        of::<KubeadmConfigTemplate>(&labels),
+    ]
 }

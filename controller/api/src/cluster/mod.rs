@@ -1,16 +1,12 @@
-//! Group `cluster.x-k8s.io`: Cluster and Machine, v1beta2.
+//! Group `cluster.x-k8s.io`: clusters, their machines and the classes that both are made from.
 
-#[expect(clippy::module_inception, reason = "the kind is called as its group is")]
-mod cluster;
-mod machine;
-mod parts;
+mod v1beta2;
 
-pub use cluster::{
-    Cluster, ClusterControlPlaneStatus, ClusterInitialization, ClusterNetwork, ClusterSpec, ClusterStatus,
-    NetworkRanges,
-};
-pub use machine::{Machine, MachineBootstrap, MachineInitialization, MachineSpec, MachineStatus};
-pub use parts::{ApiEndpoint, MachineAddress, TemplateMetadata};
+pub use v1beta2::*;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+use crate::crds::{CLUSTERCTL, CONTRACT, of, provider};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
@@ -23,4 +19,19 @@ pub const GROUP: &str = "cluster.x-k8s.io";
 pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
     let labels = [CLUSTERCTL, CONTRACT, provider("cluster-api")];
     vec![of::<Cluster>(&labels), of::<Machine>(&labels)]
+}
+
+/// The CRDs of this group.
+pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
+    let labels = [CLUSTERCTL, CONTRACT, provider("cluster-api")];
+    vec![
+        of::<Cluster>(&labels),
+        of::<ClusterClass>(&labels),
+        of::<Machine>(&labels),
+        of::<MachineDeployment>(&labels),
+        of::<MachineDrainRule>(&labels),
+        of::<MachineHealthCheck>(&labels),
+        of::<MachinePool>(&labels),
+        of::<MachineSet>(&labels),
+    ]
 }

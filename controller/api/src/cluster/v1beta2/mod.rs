@@ -1,0 +1,41 @@
+//! Version v1beta2, one concept per file. Shared parts are one type wherever upstream has one shape.
+
+mod class_patches;
+mod class_variables;
+mod class_workers;
+mod cluster;
+mod cluster_class;
+mod deletion;
+mod deprecated;
+mod health_checks;
+mod machine;
+mod machine_deployment;
+mod machine_drain_rule;
+mod machine_health_check;
+mod machine_pool;
+mod machine_set;
+mod node_info;
+mod parts;
+mod rollout;
+mod taints;
+mod topology;
+
+pub use class_patches::*;
+pub use class_variables::*;
+pub use class_workers::*;
+pub use cluster::*;
+pub use cluster_class::*;
+pub use deletion::*;
+pub use deprecated::*;
+pub use health_checks::*;
+pub use machine::*;
+pub use machine_deployment::*;
+pub use machine_drain_rule::*;
+pub use machine_health_check::*;
+pub use machine_pool::*;
+pub use machine_set::*;
+pub use node_info::*;
+pub use parts::*;
+pub use rollout::*;
+pub use taints::*;
+pub use topology::*;

@@ -1,0 +1,5 @@
+//! Version v1alpha3, one concept per file.
+
+mod provider;
+
+pub use provider::*;
