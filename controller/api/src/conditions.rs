@@ -31,11 +31,7 @@ impl Status {
     /// Reads the API's word; anything unheard-of is `Unknown`.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
-        match text {
-            "True" => Self::True,
-            "False" => Self::False,
-            _ => Self::Unknown,
-        }
+        Self::from_word(text).unwrap_or(Self::Unknown)
     }
 }
 

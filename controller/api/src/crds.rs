@@ -51,6 +51,16 @@ pub(crate) fn of<K: CustomResourceExt + JsonSchema>(labels: &[Label]) -> CustomR
     crd
 }
 
+/// Of a kind whose objects must have metadata even when read by others than API servers.
+pub(crate) fn with_required_metadata(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    for version in &mut crd.spec.versions {
+        if let Some(schema) = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut()) {
+            schema.required.get_or_insert_default().insert(0, "metadata".to_owned());
+        }
+    }
+    crd
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::Value;

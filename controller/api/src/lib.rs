@@ -24,7 +24,7 @@ pub mod well_known;
 
 pub use crds::crds;
 pub use extra::Extra;
-pub use references::{ContractReference, NameReference, ObjectReference, SecretKeyReference, TemplateReference};
+pub use references::{ContractReference, NameReference, SecretKeyReference, TemplateReference};
 
 /// A condition as all our kinds carry it.
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

@@ -1,4 +1,4 @@
-//! References between objects, in Cluster API's v1beta2 forms and the one of core Kubernetes.
+//! References between objects, in Cluster API's v1beta2 forms.
 
 use bessemer_api_macros::api;
 
@@ -53,24 +53,4 @@ pub struct SecretKeyReference {
     /// Key in its data.
     #[text(1..=256)]
     pub key: String,
-}
-
-/// Core Kubernetes' reference to anything.
-#[api(atomic)]
-#[derive(Eq)]
-pub struct ObjectReference {
-    /// `<group>/<version>` of the kind.
-    pub api_version: Option<String>,
-    /// A part of the object, as a path.
-    pub field_path: Option<String>,
-    /// Kind.
-    pub kind: Option<String>,
-    /// Name.
-    pub name: Option<String>,
-    /// Namespace.
-    pub namespace: Option<String>,
-    /// Resource version that is meant.
-    pub resource_version: Option<String>,
-    /// UID.
-    pub uid: Option<String>,
 }

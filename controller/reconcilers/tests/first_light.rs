@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bessemer_api::bessemer::HostRecord;
-use bessemer_api::cluster::{Cluster, Machine};
+use bessemer_api::cluster::{Cluster, ClusterPhase, Machine, MachinePhase};
 use bessemer_api::conditions::is_true;
 use bessemer_api::controlplane::KubeadmControlPlane;
 use bessemer_api::infrastructure::Metal3Machine;
@@ -115,7 +115,7 @@ async fn a_powered_off_host_becomes_a_running_machine() {
     lab.workload.serve(&bootstrap.provider_id, false);
     let name = machine.to_owned();
     let phase = |machine: &Machine| machine.status.as_ref().and_then(|status| status.phase.clone());
-    lab.until::<Machine>(&name, |machine| phase(machine).as_deref() == Some("Running")).await;
+    lab.until::<Machine>(&name, |machine| phase(machine) == Some(MachinePhase::Running)).await;
     lab.workload.serve(&bootstrap.provider_id, true);
     let ready = |list: &[bessemer_api::Condition]| is_true(list, "Ready") && is_true(list, "Available");
     let machine = lab.until::<Machine>(&name, |machine| ready(&machine.status.clone().unwrap().conditions)).await;
@@ -130,7 +130,7 @@ async fn a_powered_off_host_becomes_a_running_machine() {
     .await;
     lab.until::<Cluster>("first", |cluster| {
         let status = cluster.status.clone().unwrap_or_default();
-        status.phase.as_deref() == Some("Provisioned") && is_true(&status.conditions, "Available")
+        status.phase == Some(ClusterPhase::Provisioned) && is_true(&status.conditions, "Available")
     })
     .await;
     settles(&lab).await;

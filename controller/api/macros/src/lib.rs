@@ -7,7 +7,8 @@
 //! On a struct `#[api]` derives what every API type needs, names fields in camelCase, and leaves out what is absent:
 //! an `Option` that is `None`, and a `Vec` or `BTreeMap` that is empty (unless `#[required]`: then it is always
 //! written and must be there). With a `#[kube(…)]` attribute the struct becomes the spec of a kind. On an enum of
-//! words it also gives `as_str` and `Display`.
+//! words it also gives `as_str`, `from_word` and
+//! `Display`.
 //!
 //! | on | attribute | meaning |
 //! |---|---|---|

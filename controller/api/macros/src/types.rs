@@ -3,7 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{
-    Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Fields, Lit, LitStr, Meta, MetaNameValue, Result, parse_quote,
+    Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Fields, Lit, LitStr, Meta, MetaNameValue, Result,
+    parse_quote,
 };
 
 use crate::attributes::{Column, Options};
@@ -22,7 +23,8 @@ pub(crate) fn expand(options: &Options, mut input: DeriveInput) -> Result<TokenS
         }
         Data::Enum(data) => {
             let words = words(&input.ident, data)?;
-            let default = data.variants.iter().any(|variant| variant.attrs.iter().any(|a| a.path().is_ident("default")));
+            let default =
+                data.variants.iter().any(|variant| variant.attrs.iter().any(|a| a.path().is_ident("default")));
             input.attrs.push(parse_quote!(
                 #[derive(
                     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize, ::serde::Deserialize,
@@ -95,15 +97,16 @@ fn documentation(attributes: &[Attribute]) -> String {
     lines.join(" ")
 }
 
-/// `as_str` and `Display`.
+/// `as_str`, `from_word` and `Display`.
 fn words(name: &syn::Ident, data: &DataEnum) -> Result<TokenStream> {
-    let mut arms = Vec::new();
+    let (mut arms, mut back) = (Vec::new(), Vec::new());
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
             return Err(syn::Error::new_spanned(variant, "an API enum is a list of words"));
         }
         let ident = &variant.ident;
         let word = renamed(&variant.attrs)?.unwrap_or_else(|| ident.to_string());
+        back.push(quote!(#word => Some(Self::#ident)));
         arms.push(quote!(Self::#ident => #word));
     }
     Ok(quote! {
@@ -112,6 +115,15 @@ fn words(name: &syn::Ident, data: &DataEnum) -> Result<TokenStream> {
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { #(#arms),* }
+            }
+
+            /// The variant that the API writes so.
+            #[must_use]
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word {
+                    #(#back,)*
+                    _ => None,
+                }
             }
         }
 

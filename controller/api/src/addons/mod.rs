@@ -14,8 +14,5 @@ pub const GROUP: &str = "addons.cluster.x-k8s.io";
 /// The CRDs of this group.
 pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
     let labels = [CLUSTERCTL, CONTRACT, provider("cluster-api")];
-    vec![
-        of::<ClusterResourceSet>(&labels),
-        of::<ClusterResourceSetBinding>(&labels),
-    ]
+    vec![of::<ClusterResourceSet>(&labels), of::<ClusterResourceSetBinding>(&labels)]
 }

@@ -8,24 +8,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 
 use crate::crds::{CLUSTERCTL, CONTRACT, of, provider};
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-
-use crate::crds::{CLUSTERCTL, CONTRACT, of, provider};
-
 /// Group of these kinds.
 pub const GROUP: &str = "bootstrap.cluster.x-k8s.io";
 
 /// The CRDs of this group.
 pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
     let labels = [CLUSTERCTL, CONTRACT, provider("bootstrap-kubeadm")];
-    vec![of::<KubeadmConfig>(&labels)]
-}
-
-/// The CRDs of this group.
-pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
-    let labels = [CLUSTERCTL, CONTRACT, provider("bootstrap-kubeadm")];
-    vec![
-        of::<KubeadmConfig>(&labels),
-        of::<KubeadmConfigTemplate>(&labels),
-    ]
+    vec![of::<KubeadmConfig>(&labels), of::<KubeadmConfigTemplate>(&labels)]
 }

@@ -6,20 +6,10 @@ pub use v1beta2::*;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::crds::{CLUSTERCTL, CONTRACT, of, provider};
-
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-
-use crate::crds::{CLUSTERCTL, CONTRACT, of, provider};
+use crate::crds::{CLUSTERCTL, CONTRACT, of, provider, with_required_metadata};
 
 /// Group of these kinds.
 pub const GROUP: &str = "cluster.x-k8s.io";
-
-/// The CRDs of this group.
-pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
-    let labels = [CLUSTERCTL, CONTRACT, provider("cluster-api")];
-    vec![of::<Cluster>(&labels), of::<Machine>(&labels)]
-}
 
 /// The CRDs of this group.
 pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
@@ -29,7 +19,7 @@ pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
         of::<ClusterClass>(&labels),
         of::<Machine>(&labels),
         of::<MachineDeployment>(&labels),
-        of::<MachineDrainRule>(&labels),
+        with_required_metadata(of::<MachineDrainRule>(&labels)),
         of::<MachineHealthCheck>(&labels),
         of::<MachinePool>(&labels),
         of::<MachineSet>(&labels),

@@ -14,7 +14,5 @@ pub const GROUP: &str = "clusterctl.cluster.x-k8s.io";
 /// The CRDs of this group.
 pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
     let labels = [CLUSTERCTL, ("clusterctl.cluster.x-k8s.io/core", "inventory")];
-    vec![
-        of::<Provider>(&labels),
-    ]
+    vec![of::<Provider>(&labels)]
 }

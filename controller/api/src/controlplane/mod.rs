@@ -14,8 +14,5 @@ pub const GROUP: &str = "controlplane.cluster.x-k8s.io";
 /// The CRDs of this group.
 pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
     let labels = [CLUSTERCTL, CONTRACT, provider("control-plane-kubeadm")];
-    vec![
-        of::<KubeadmControlPlane>(&labels),
-        of::<KubeadmControlPlaneTemplate>(&labels),
-    ]
+    vec![of::<KubeadmControlPlane>(&labels), of::<KubeadmControlPlaneTemplate>(&labels)]
 }

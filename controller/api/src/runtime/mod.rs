@@ -14,7 +14,5 @@ pub const GROUP: &str = "runtime.cluster.x-k8s.io";
 /// The CRDs of this group.
 pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
     let labels = [CLUSTERCTL, CONTRACT, provider("cluster-api")];
-    vec![
-        of::<ExtensionConfig>(&labels),
-    ]
+    vec![of::<ExtensionConfig>(&labels)]
 }

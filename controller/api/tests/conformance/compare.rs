@@ -29,7 +29,8 @@ impl Differences {
     /// One value against another; absent, null and empty are the same.
     pub(crate) fn value(&mut self, path: &str, name: &str, ours: &Value, theirs: &Value) {
         let (ours, theirs) = (present(ours), present(theirs));
-        if ours != theirs {
+        let number = |value: Option<&Value>| value.and_then(Value::as_f64);
+        if ours != theirs && (number(ours).is_none() || number(ours) != number(theirs)) {
             let text = |value: Option<&Value>| value.map_or("none".to_owned(), Value::to_string);
             self.add(path, format!("{name} is {}, upstream {}", text(ours), text(theirs)));
         }

@@ -34,8 +34,8 @@ fn columns(found: &mut Differences, ours: &Value, theirs: &Value) {
     let (ours, theirs) = (columns(ours), columns(theirs));
     let names = |columns: &[Value]| Value::Array(columns.iter().map(|column| column["name"].clone()).collect());
     found.value("columns", "order", &names(&ours), &names(&theirs));
-    for wanted in &theirs {
-        let Some(column) = ours.iter().find(|column| column["name"] == wanted["name"]) else { continue };
+    // two columns may have the same name
+    for (column, wanted) in ours.iter().zip(&theirs).filter(|(column, wanted)| column["name"] == wanted["name"]) {
         for part in ["type", "jsonPath", "format"] {
             found.value(&format!("columns.{}", wanted["name"]), part, &column[part], &wanted[part]);
         }

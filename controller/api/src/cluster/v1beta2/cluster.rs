@@ -18,12 +18,27 @@ use crate::{Condition, ContractReference};
     status = "ClusterStatus"
 )]
 #[column("ClusterClass", string, ".spec.topology.classRef.name", "Its class, if it has a topology")]
-#[column("Available", string, ".status.conditions[?(@.type==\"Available\")].status", "It passes all availability checks")]
+#[column(
+    "Available",
+    string,
+    ".status.conditions[?(@.type==\"Available\")].status",
+    "It passes all availability checks"
+)]
 #[column("CP Desired", integer, ".status.controlPlane.desiredReplicas", "Control plane machines that are wanted")]
 #[column("CP Current", integer, ".status.controlPlane.replicas", "Control plane machines that are there", 10)]
 #[column("CP Ready", integer, ".status.controlPlane.readyReplicas", "Control plane machines that are ready", 10)]
-#[column("CP Available", integer, ".status.controlPlane.availableReplicas", "Control plane machines that are available")]
-#[column("CP Up-to-date", integer, ".status.controlPlane.upToDateReplicas", "Control plane machines that are as wanted")]
+#[column(
+    "CP Available",
+    integer,
+    ".status.controlPlane.availableReplicas",
+    "Control plane machines that are available"
+)]
+#[column(
+    "CP Up-to-date",
+    integer,
+    ".status.controlPlane.upToDateReplicas",
+    "Control plane machines that are as wanted"
+)]
 #[column("W Desired", integer, ".status.workers.desiredReplicas", "Worker machines that are wanted")]
 #[column("W Current", integer, ".status.workers.replicas", "Worker machines that are there", 10)]
 #[column("W Ready", integer, ".status.workers.readyReplicas", "Worker machines that are ready", 10)]

@@ -21,7 +21,12 @@ use crate::{Condition, TemplateReference};
     status = "ClusterClassStatus"
 )]
 #[column("Paused", string, ".status.conditions[?(@.type==\"Paused\")].status", "Nothing acts on it", 10)]
-#[column("Variables Ready", string, ".status.conditions[?(@.type==\"VariablesReady\")].status", "Its variables are known")]
+#[column(
+    "Variables Ready",
+    string,
+    ".status.conditions[?(@.type==\"VariablesReady\")].status",
+    "Its variables are known"
+)]
 #[column("Age", date, ".metadata.creationTimestamp", "Time since it was made")]
 pub struct ClusterClassSpec {
     /// Further conditions that must hold before a cluster counts as available.

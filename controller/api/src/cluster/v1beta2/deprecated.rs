@@ -12,7 +12,7 @@ pub struct Deprecated<T> {
 }
 
 /// A condition as v1beta1 had it.
-#[api]
+#[api(no_default)]
 pub struct V1Beta1Condition {
     /// What it tells of.
     #[serde(rename = "type")]

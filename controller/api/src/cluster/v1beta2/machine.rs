@@ -22,7 +22,12 @@ use crate::{Condition, ContractReference, NameReference, Time};
 #[column("Provider ID", string, ".spec.providerID", "Its Node's provider id", 10)]
 #[column("Failure domain", string, ".status.failureDomain", "Failure domain that it runs in")]
 #[column("Ready", string, ".status.conditions[?(@.type==\"Ready\")].status", "It passes all readiness checks")]
-#[column("Available", string, ".status.conditions[?(@.type==\"Available\")].status", "It has been ready for long enough")]
+#[column(
+    "Available",
+    string,
+    ".status.conditions[?(@.type==\"Available\")].status",
+    "It has been ready for long enough"
+)]
 #[column("Up-to-date", string, ".status.conditions[?(@.type==\"UpToDate\")].status", "It is as its owner wants it")]
 #[column("Internal-IP", string, ".status.addresses[?(@.type==\"InternalIP\")].address", "Its internal address", 10)]
 #[column("External-IP", string, ".status.addresses[?(@.type==\"ExternalIP\")].address", "Its external address", 10)]

@@ -1,9 +1,10 @@
 //! MachinePool: machines that the infrastructure scales by itself.
 
 use bessemer_api_macros::api;
+use k8s_openapi::api::core::v1::ObjectReference;
 
 use super::{Deprecated, MachineInitialization, MachineTemplate, V1Beta1MachinePool, VersionCount};
-use crate::{Condition, ObjectReference};
+use crate::Condition;
 
 /// A number of machines that the infrastructure scales by itself.
 #[api]

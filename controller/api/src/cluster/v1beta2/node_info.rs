@@ -5,6 +5,7 @@ use bessemer_api_macros::api;
 /// What a Node says of itself.
 #[api]
 #[derive(Eq)]
+#[serde(default)]
 pub struct NodeInfo {
     /// Its machine id.
     #[serde(rename = "machineID")]

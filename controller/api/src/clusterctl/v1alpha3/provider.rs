@@ -23,7 +23,7 @@ pub struct ProviderFields {
     pub provider_name: Option<String>,
     /// What it provides: `CoreProvider`, `BootstrapProvider`, …
     #[serde(rename = "type")]
-    pub kind: Option<String>,
+    pub provider_type: Option<String>,
     /// Its version, with a `v`.
     pub version: Option<String>,
     /// Namespace that it is confined to.

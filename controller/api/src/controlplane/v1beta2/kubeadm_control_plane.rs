@@ -28,7 +28,12 @@ use crate::{Condition, ContractReference};
     )
 )]
 #[column("Cluster", string, ".metadata.labels['cluster\\.x-k8s\\.io/cluster-name']", "Its cluster")]
-#[column("Available", string, ".status.conditions[?(@.type==\"Available\")].status", "It passes all availability checks")]
+#[column(
+    "Available",
+    string,
+    ".status.conditions[?(@.type==\"Available\")].status",
+    "It passes all availability checks"
+)]
 #[column("Desired", integer, ".spec.replicas", "Machines that are wanted")]
 #[column("Current", integer, ".status.replicas", "Machines that are there")]
 #[column("Ready", integer, ".status.readyReplicas", "Machines that are ready")]

@@ -66,7 +66,7 @@ pub struct ControlPlaneRemediation {
 }
 
 /// The newest replacement of a machine that failed.
-#[api]
+#[api(no_default)]
 pub struct LastRemediation {
     /// The machine that failed.
     #[text(1..=253)]

@@ -72,9 +72,6 @@ pub struct ExtensionConfigStatus {
     /// Its handlers.
     #[list(map(name), ..=512)]
     pub handlers: Vec<ExtensionHandler>,
-    /// Generation that this status is of.
-    #[number(1..)]
-    pub observed_generation: Option<i64>,
     /// What older versions said.
     pub deprecated: Option<Deprecated<V1Beta1Conditions>>,
 }

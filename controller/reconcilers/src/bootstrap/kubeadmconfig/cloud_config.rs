@@ -3,7 +3,7 @@
 //! After its first line it is JSON, which every YAML reader reads, and which leaves nothing to a writer's idea of when a
 //! string needs quotes.
 
-use bessemer_api::bootstrap::{BootstrapFile, BootstrapUser};
+use bessemer_api::bootstrap::{BootstrapFile, BootstrapFormat, BootstrapUser, FileContentFormat, KubeadmConfigSpec};
 use bessemer_api::cluster::Cluster;
 use serde_json::{Map, Value, json};
 
@@ -18,16 +18,14 @@ const PLACEHOLDER: &str = "/run/cluster-api/placeholder";
 const SENTINEL: &str = "/run/cluster-api/bootstrap-success.complete";
 /// kubeadm's own default.
 const CERTIFICATES_DIR: &str = "/etc/kubernetes/pki";
-/// What upstream can do and we cannot yet: refused rather than left out in silence.
-const UNSUPPORTED: [&str; 4] = ["diskSetup", "ignition", "mounts", "ntp"];
 
 /// The data for the first control plane machine, or what is missing.
 pub(super) fn render(seen: &Observed, cluster: &Cluster, version: &str) -> Result<String, String> {
     let spec = &seen.config.spec;
-    if let Some(field) = UNSUPPORTED.iter().find(|field| spec.extra.contains_key(**field)) {
+    if let Some(field) = unsupported(spec) {
         return Err(format!("spec.{field} is not supported yet: remove it"));
     }
-    if spec.format.as_deref().is_some_and(|format| format != "cloud-config") {
+    if spec.format.is_some_and(|format| format != BootstrapFormat::CloudConfig) {
         return Err("only the format cloud-config is supported yet".to_owned());
     }
     let configuration = spec.cluster_configuration.clone().unwrap_or_default();
@@ -59,6 +57,17 @@ pub(super) fn render(seen: &Observed, cluster: &Cluster, version: &str) -> Resul
     Ok(format!("#cloud-config\n{:#}\n", Value::Object(document)))
 }
 
+/// What upstream can do and we cannot yet: refused rather than left out in silence.
+fn unsupported(spec: &KubeadmConfigSpec) -> Option<&'static str> {
+    let there = [
+        ("diskSetup", spec.disk_setup.is_some()),
+        ("ignition", spec.ignition.is_some()),
+        ("mounts", !spec.mounts.is_empty()),
+        ("ntp", spec.ntp.is_some()),
+    ];
+    there.into_iter().find(|(_, there)| *there).map(|(field, _)| field)
+}
+
 fn certificates(seen: &Observed, directory: &str) -> Vec<Value> {
     let mut files = Vec::new();
     for (purpose, pair) in &seen.certificates {
@@ -78,13 +87,14 @@ fn own_file(file: &BootstrapFile, seen: &Observed) -> Result<Value, String> {
         Some(from) => referred(seen, &from.secret.name, &from.secret.key)?,
         None => file.content.clone().unwrap_or_default(),
     };
-    if file.extra.get("contentFormat").is_some_and(|format| format != "Raw") {
+    if file.content_format == Some(FileContentFormat::Template) {
         return Err(format!("contentFormat of file {} is not supported yet: only Raw is", file.path));
     }
     let mut map = Map::new();
     map.insert("path".to_owned(), file.path.clone().into());
     map.insert("content".to_owned(), content.into());
-    for (key, value) in [("owner", &file.owner), ("permissions", &file.permissions), ("encoding", &file.encoding)] {
+    let encoding = file.encoding.map(|encoding| encoding.to_string());
+    for (key, value) in [("owner", &file.owner), ("permissions", &file.permissions), ("encoding", &encoding)] {
         if let Some(value) = value.as_ref().filter(|value| !value.is_empty()) {
             map.insert(key.to_owned(), value.clone().into());
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bessemer_api::bootstrap::KubeadmConfig;
 use bessemer_api::conditions::{self, Wanted, wanted};
+use bessemer_api::well_known::CONTROL_PLANE_LABEL;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
@@ -93,7 +94,10 @@ fn render(seen: &Observed) -> Result<Option<Data>, Waits> {
     }
     let version = machine.spec.version.as_deref().ok_or_else(|| waits("the Machine has no spec.version: set it"))?;
     let reached = cluster.status.as_ref().and_then(|status| status.initialization.clone()).unwrap_or_default();
-    if reached.control_plane_initialized == Some(true) || seen.config.spec.init_configuration.is_none() {
+    let spec = &seen.config.spec;
+    let control_plane = machine.labels().contains_key(CONTROL_PLANE_LABEL);
+    let first = spec.init_configuration.is_some() || (control_plane && spec.join_configuration.is_none());
+    if reached.control_plane_initialized == Some(true) || !first {
         return Err(waits(
             "joining a cluster is not built yet: only the first control plane machine can be bootstrapped",
         ));

@@ -1,9 +1,10 @@
 //! kubeadm's own configuration, `kubeadm.k8s.io/v1beta4`, from the words of Cluster API. Pure.
 
-use bessemer_api::bootstrap::{ClusterConfiguration, InitConfiguration, NodeRegistration, Timeouts};
+use bessemer_api::bootstrap::{ClusterConfiguration, InitConfiguration, Timeouts};
 use bessemer_api::cluster::{Cluster, NetworkRanges};
 use kube::ResourceExt;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 const API_VERSION: &str = "kubeadm.k8s.io/v1beta4";
 
@@ -20,7 +21,7 @@ pub(super) fn init_documents(
 }
 
 fn cluster_document(cluster: &Cluster, version: &str, configuration: &ClusterConfiguration) -> Value {
-    let mut document = untyped(&configuration.extra);
+    let mut document = same_words(configuration, &["certificateValidityPeriodDays", "caCertificateValidityPeriodDays"]);
     document.insert("apiVersion".to_owned(), API_VERSION.into());
     document.insert("kind".to_owned(), "ClusterConfiguration".into());
     document.insert("clusterName".to_owned(), cluster.name_any().into());
@@ -28,7 +29,6 @@ fn cluster_document(cluster: &Cluster, version: &str, configuration: &ClusterCon
     let endpoint = configuration.control_plane_endpoint.clone();
     let endpoint = endpoint.or_else(|| cluster.spec.control_plane_endpoint.as_ref().map(ToString::to_string));
     put(&mut document, "controlPlaneEndpoint", endpoint);
-    put(&mut document, "certificatesDir", configuration.certificates_dir.clone());
     let days = |days: i32| format!("{}h0m0s", i64::from(days).saturating_mul(24));
     put(&mut document, "certificateValidityPeriod", configuration.certificate_validity_period_days.map(days));
     put(&mut document, "caCertificateValidityPeriod", configuration.ca_certificate_validity_period_days.map(days));
@@ -47,13 +47,10 @@ fn cluster_document(cluster: &Cluster, version: &str, configuration: &ClusterCon
 }
 
 fn init_document(cluster: &Cluster, init: &InitConfiguration) -> Value {
-    let mut document = untyped(&init.extra);
+    let mut document = same_words(init, &["localAPIEndpoint", "timeouts"]);
     document.insert("apiVersion".to_owned(), API_VERSION.into());
     document.insert("kind".to_owned(), "InitConfiguration".into());
     tokens(&mut document);
-    if let Some(node) = &init.node_registration {
-        document.insert("nodeRegistration".to_owned(), node_registration(node));
-    }
     let port = cluster.spec.cluster_network.as_ref().and_then(|network| network.api_server_port);
     let own = init.local_api_endpoint.clone().unwrap_or_default();
     let mut endpoint = Map::new();
@@ -62,26 +59,10 @@ fn init_document(cluster: &Cluster, init: &InitConfiguration) -> Value {
     if !endpoint.is_empty() {
         document.insert("localAPIEndpoint".to_owned(), Value::Object(endpoint));
     }
-    put(&mut document, "skipPhases", (!init.skip_phases.is_empty()).then(|| init.skip_phases.clone()));
-    if let Some(directory) = init.patches.as_ref().and_then(|patches| patches.directory.clone()) {
-        document.insert("patches".to_owned(), json!({ "directory": directory }));
-    }
     if let Some(timeouts) = &init.timeouts {
         document.insert("timeouts".to_owned(), durations(timeouts));
     }
     Value::Object(document)
-}
-
-fn node_registration(node: &NodeRegistration) -> Value {
-    let mut map = untyped(&node.extra);
-    put(&mut map, "name", node.name.clone());
-    put(&mut map, "criSocket", node.cri_socket.clone());
-    let args = node.kubelet_extra_args.iter().map(|arg| json!({ "name": arg.name, "value": arg.value }));
-    let args: Vec<Value> = args.collect();
-    put(&mut map, "kubeletExtraArgs", (!args.is_empty()).then_some(args));
-    let ignored = node.ignore_preflight_errors.clone();
-    put(&mut map, "ignorePreflightErrors", (!ignored.is_empty()).then_some(ignored));
-    Value::Object(map)
 }
 
 /// Cluster API counts seconds, kubeadm reads durations.
@@ -110,8 +91,14 @@ fn tokens(document: &mut Map<String, Value>) {
     }
 }
 
-fn untyped(extra: &bessemer_api::Extra) -> Map<String, Value> {
-    extra.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+/// What Cluster API and kubeadm write alike: everything but `other`.
+fn same_words(part: &impl Serialize, other: &[&str]) -> Map<String, Value> {
+    let mut map = match serde_json::to_value(part) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    };
+    map.retain(|key, _| !other.contains(&key.as_str()));
+    map
 }
 
 fn put(map: &mut Map<String, Value>, key: &str, value: Option<impl Into<Value>>) {

@@ -27,7 +27,7 @@ fn seen() -> Observed {
         ..BootstrapFile::default()
     }];
     let mut cluster = Cluster::new("c", Default::default());
-    cluster.spec.control_plane_endpoint = Some(ApiEndpoint { host: "10.77.0.10".to_owned(), port: 6443 });
+    cluster.spec.control_plane_endpoint = Some(ApiEndpoint::new("10.77.0.10", 6443));
     cluster.spec.cluster_network = Some(ClusterNetwork {
         pods: Some(NetworkRanges { cidr_blocks: vec!["10.244.0.0/16".to_owned()] }),
         ..ClusterNetwork::default()
@@ -129,7 +129,7 @@ fn data_waits_for_what_it_is_made_of() {
         (|seen| seen.cluster.as_mut().unwrap().status = None, "infrastructureProvisioned"),
         (|seen| drop(seen.certificates.pop()), "waiting for the Secrets c-sa"),
         (|seen| seen.referred.clear(), "key k of Secret s does not exist"),
-        (|seen| drop(seen.config.spec.extra.insert("mounts".to_owned(), json!([]))), "spec.mounts is not supported"),
+        (|seen| seen.config.spec.mounts = vec![vec!["a".to_owned()]], "spec.mounts is not supported"),
     ];
     for (change, message) in table {
         let mut observed = seen();

@@ -1,6 +1,6 @@
 //! The rules of Cluster.
 
-use bessemer_api::cluster::{Cluster, ClusterControlPlaneStatus};
+use bessemer_api::cluster::{Cluster, ClusterMachineCounts, ClusterPhase};
 use bessemer_api::conditions::{self, Status, Wanted, wanted};
 use bessemer_api::controlplane::KubeadmControlPlane;
 use bessemer_api::infrastructure::Metal3Cluster;
@@ -80,21 +80,22 @@ fn follow(seen: &Observed, cluster: &mut Cluster) {
     let provisioned = infrastructure.is_some() || cluster.spec.infrastructure_ref.is_none();
     let initialized = seen.control_plane.as_ref().is_some_and(is_initialized);
     let status = cluster.status.get_or_insert_default();
-    let initialization = status.initialization.get_or_insert_default();
     if provisioned {
-        initialization.infrastructure_provisioned = Some(true);
+        status.initialization.get_or_insert_default().infrastructure_provisioned = Some(true);
     }
     if initialized {
-        initialization.control_plane_initialized = Some(true);
+        status.initialization.get_or_insert_default().control_plane_initialized = Some(true);
     }
     status.control_plane = seen.control_plane.as_ref().map(|object| {
         let counts = object.status.clone().unwrap_or_default();
-        ClusterControlPlaneStatus {
+        ClusterMachineCounts {
             desired_replicas: object.spec.replicas,
             replicas: counts.replicas,
             up_to_date_replicas: counts.up_to_date_replicas,
             ready_replicas: counts.ready_replicas,
             available_replicas: counts.available_replicas,
+            versions: counts.versions,
+            upgrade_plan: Vec::new(),
         }
     });
 }
@@ -106,13 +107,13 @@ fn show(seen: &Observed, cluster: &mut Cluster, now: Timestamp) {
     let reached = status.initialization.clone().unwrap_or_default();
     let endpoint = spec.control_plane_endpoint.as_ref().is_some_and(|endpoint| endpoint.is_valid());
     let phase = if reached.infrastructure_provisioned == Some(true) && endpoint {
-        "Provisioned"
+        ClusterPhase::Provisioned
     } else if spec.infrastructure_ref.is_some() || spec.control_plane_ref.is_some() {
-        "Provisioning"
+        ClusterPhase::Provisioning
     } else {
-        "Pending"
+        ClusterPhase::Pending
     };
-    status.phase = Some(phase.to_owned());
+    status.phase = Some(phase);
     status.observed_generation = generation;
     let infrastructure = mirrored(
         "InfrastructureReady",
@@ -195,7 +196,7 @@ fn delete(seen: &Observed, decision: &mut Decision, now: Timestamp) {
         None => decision.cluster.finalizers_mut().retain(|finalizer| finalizer != CLUSTER_FINALIZER),
         Some((_, reason)) => {
             let status = decision.cluster.status.get_or_insert_default();
-            status.phase = Some("Deleting".to_owned());
+            status.phase = Some(ClusterPhase::Deleting);
             conditions::set(&mut status.conditions, wanted("Deleting", true, reason, ""), generation, time(now));
         }
     }
@@ -226,7 +227,7 @@ mod tests {
             name: "c".to_owned(),
         });
         let mut infrastructure = Metal3Cluster::new("c", Default::default());
-        infrastructure.spec.control_plane_endpoint = Some(ApiEndpoint { host: "10.0.0.1".to_owned(), port: 6443 });
+        infrastructure.spec.control_plane_endpoint = Some(ApiEndpoint::new("10.0.0.1", 6443));
         infrastructure.status.get_or_insert_default().initialization =
             Some(InfraInitialization { provisioned: Some(provisioned) });
         Observed { cluster, infrastructure: Some(infrastructure), ..Observed::default() }
@@ -234,10 +235,13 @@ mod tests {
 
     #[test]
     fn the_endpoint_is_taken_over_once_provisioned() {
-        for (provisioned, phase, host) in [(false, "Provisioning", None), (true, "Provisioned", Some("10.0.0.1"))] {
+        for (provisioned, phase, endpoint) in [
+            (false, ClusterPhase::Provisioning, None),
+            (true, ClusterPhase::Provisioned, Some(ApiEndpoint::new("10.0.0.1", 6443))),
+        ] {
             let after = decide(&seen(provisioned), Timestamp::UNIX_EPOCH).cluster;
-            assert_eq!(after.status.unwrap().phase.as_deref(), Some(phase));
-            assert_eq!(after.spec.control_plane_endpoint.as_ref().map(|endpoint| endpoint.host.as_str()), host);
+            assert_eq!(after.status.unwrap().phase, Some(phase));
+            assert_eq!(after.spec.control_plane_endpoint, endpoint);
         }
     }
 

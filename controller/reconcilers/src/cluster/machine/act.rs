@@ -1,7 +1,7 @@
 //! Writes what a Machine and its parts shall be, and deletes parts in their order.
 
 use bessemer_api::bootstrap::KubeadmConfig;
-use bessemer_api::cluster::Machine;
+use bessemer_api::cluster::{Machine, MachinePhase};
 use bessemer_api::infrastructure::Metal3Machine;
 use kube::Api;
 use kube::runtime::controller::Action;
@@ -23,9 +23,9 @@ impl MachineReconciler {
             write(&infrastructures, before, after).await?;
         }
         write(&machines, &seen.machine, &decision.machine).await?;
-        let phase = |machine: &Machine| machine.status.as_ref().and_then(|status| status.phase.clone());
+        let phase = |machine: &Machine| machine.status.as_ref().and_then(|status| status.phase);
         if phase(&seen.machine) != phase(&decision.machine) {
-            tracing::info!(machine = %key, phase = phase(&decision.machine), "machine");
+            tracing::info!(machine = %key, phase = phase(&decision.machine).map(MachinePhase::as_str), "machine");
         }
         match decision.delete {
             None => {}

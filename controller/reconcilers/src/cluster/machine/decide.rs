@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bessemer_api::NameReference;
 use bessemer_api::bootstrap::KubeadmConfig;
-use bessemer_api::cluster::{Machine, MachineAddress, MachineStatus};
+use bessemer_api::cluster::{AddressKind, Machine, MachineAddress, MachinePhase, MachineStatus};
 use bessemer_api::infrastructure::Metal3Machine;
 use bessemer_api::well_known::{CLUSTER_NAME_LABEL, MACHINE_FINALIZER};
 use jiff::Timestamp;
@@ -127,10 +127,10 @@ fn node(seen: &Observed, machine: &mut Machine) -> Option<Duration> {
         NodeLook::Unreachable(_) => Some(UNREACHABLE_POLL),
         NodeLook::Found(node) => {
             status.node_ref = Some(NameReference { name: node.name.clone() });
-            status.node_info = node.info.is_object().then(|| node.info.clone());
-            let theirs = node.addresses.iter();
-            let fresh = theirs.map(|found| MachineAddress { kind: found.kind.clone(), address: found.address.clone() });
-            for address in fresh {
+            status.node_info = serde_json::from_value(node.info.clone()).ok();
+            for found in &node.addresses {
+                let Some(kind) = AddressKind::from_word(&found.kind) else { continue };
+                let address = MachineAddress { kind, address: found.address.clone() };
                 if !status.addresses.contains(&address) {
                     status.addresses.push(address);
                 }
@@ -145,23 +145,23 @@ fn phase(machine: &mut Machine, now: Timestamp) {
     let provider_id = machine.spec.provider_id.is_some();
     let status = machine.status.get_or_insert_default();
     let phase = word(status, provider_id);
-    if status.phase.as_deref() != Some(phase) {
-        status.phase = Some(phase.to_owned());
+    if status.phase != Some(phase) {
+        status.phase = Some(phase);
         status.last_updated = Some(time(now));
     }
 }
 
-fn word(status: &MachineStatus, provider_id: bool) -> &'static str {
+fn word(status: &MachineStatus, provider_id: bool) -> MachinePhase {
     let reached = status.initialization.clone().unwrap_or_default();
     let infrastructure = reached.infrastructure_provisioned == Some(true);
     if infrastructure && status.node_ref.is_some() {
-        "Running"
+        MachinePhase::Running
     } else if infrastructure && provider_id {
-        "Provisioned"
+        MachinePhase::Provisioned
     } else if reached.bootstrap_data_secret_created == Some(true) {
-        "Provisioning"
+        MachinePhase::Provisioning
     } else {
-        "Pending"
+        MachinePhase::Pending
     }
 }
 
@@ -181,8 +181,8 @@ fn delete(seen: &Observed, decision: &mut Decision, now: Timestamp) {
     decision.wake = Some(DELETION_POLL);
     conditions::deleting(&mut decision.machine, reason, now);
     let status = decision.machine.status.get_or_insert_default();
-    if status.phase.as_deref() != Some("Deleting") {
-        status.phase = Some("Deleting".to_owned());
+    if status.phase != Some(MachinePhase::Deleting) {
+        status.phase = Some(MachinePhase::Deleting);
         status.last_updated = Some(time(now));
     }
 }

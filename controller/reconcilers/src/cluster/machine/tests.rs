@@ -43,7 +43,7 @@ fn phases_and_waits() {
     ] {
         let decision = decide(&observed, Timestamp::UNIX_EPOCH);
         let status = decision.machine.status.clone().unwrap();
-        assert_eq!(status.phase.as_deref(), Some(phase));
+        assert_eq!(status.phase.map(MachinePhase::as_str), Some(phase));
         assert_eq!(decision.wake, wake, "{phase}");
         assert_eq!(get(&status.conditions, "NodeHealthy").unwrap().reason, healthy);
         let again = Observed { machine: decision.machine.clone(), ..observed };

@@ -118,10 +118,11 @@ impl ControlPlaneReconciler {
 
         let mut config = KubeadmConfig { metadata: metadata.clone(), spec: Default::default(), status: None };
         own(&mut config.metadata, object, false);
-        config.spec = object.spec.kubeadm_config_spec.clone();
+        config.spec = object.spec.kubeadm_config_spec.clone().unwrap_or_default();
         // The first machine never joins.
-        config.spec.extra.remove("joinConfiguration");
-        config.spec.init_configuration.get_or_insert_default();
+        config.spec.join_configuration = None;
+        // An empty spec is refused.
+        config.spec.format.get_or_insert_default();
         let configs: Api<KubeadmConfig> = Api::namespaced(self.client.clone(), &key.namespace);
         create_or_get(&configs, &config).await?;
 

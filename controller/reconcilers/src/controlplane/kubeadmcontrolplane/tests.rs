@@ -12,7 +12,7 @@ fn seen() -> Observed {
     object.spec.replicas = Some(1);
     object.spec.version = "v1.36.3".to_owned();
     let mut cluster = Cluster::new("c", Default::default());
-    cluster.spec.control_plane_endpoint = Some(ApiEndpoint { host: "10.0.0.1".to_owned(), port: 6443 });
+    cluster.spec.control_plane_endpoint = Some(ApiEndpoint::new("10.0.0.1", 6443));
     cluster.status.get_or_insert_default().initialization.get_or_insert_default().infrastructure_provisioned =
         Some(true);
     Observed {

@@ -73,7 +73,7 @@ mod tests {
             (false, "10.0.0.1", None, "WaitingForClusterOwner"),
         ] {
             let mut object = Metal3Cluster::new("c", Default::default());
-            object.spec.control_plane_endpoint = Some(ApiEndpoint { host: host.to_owned(), port: 6443 });
+            object.spec.control_plane_endpoint = Some(ApiEndpoint::new(host, 6443));
             let seen = Observed { object, owner: owned.then(Cluster::default) };
             let after = decide(&seen, Timestamp::UNIX_EPOCH);
             let status = after.status.clone().unwrap();

@@ -1,11 +1,11 @@
 //! The rules of Metal3Machine.
 
-use bessemer_api::cluster::MachineAddress;
+use bessemer_api::cluster::{AddressKind, MachineAddress};
 use bessemer_api::conditions::{self, Wanted, wanted};
 use bessemer_api::infrastructure::{InfraInitialization, Metal3Machine};
 use bessemer_api::metal3::{BareMetalHost, Image, ProvisioningState};
 use bessemer_api::well_known::{CLUSTER_NAME_LABEL, HOST_ANNOTATION, METAL3_MACHINE_FINALIZER};
-use bessemer_protocol::{NodePhase, NodeReport};
+use bessemer_protocol::{NodeAddress, NodePhase, NodeReport};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ObjectReference, SecretReference};
 use kube::ResourceExt;
@@ -172,16 +172,17 @@ fn follow(seen: &Observed, host: &BareMetalHost, object: &mut Metal3Machine) -> 
 
 /// As the installed system sees them; before it speaks, as the ramdisk saw them.
 fn addresses(host: &BareMetalHost, node: Option<&NodeReport>) -> Vec<MachineAddress> {
-    let address = |kind: &str, address: &str| MachineAddress { kind: kind.to_owned(), address: address.to_owned() };
+    let address = |kind: AddressKind, address: &str| MachineAddress { kind, address: address.to_owned() };
+    let reported = |found: &NodeAddress| Some(address(AddressKind::from_word(&found.kind)?, &found.address));
     let mut list: Vec<MachineAddress> = match node {
-        Some(node) => node.addresses.iter().map(|found| address(&found.kind, &found.address)).collect(),
+        Some(node) => node.addresses.iter().filter_map(reported).collect(),
         None => {
             let hardware = host.status.as_ref().and_then(|status| status.hardware.as_ref());
             let nics = hardware.map(|hardware| hardware.nics.as_slice()).unwrap_or_default();
-            nics.iter().filter(|nic| !nic.ip.is_empty()).map(|nic| address("InternalIP", &nic.ip)).collect()
+            nics.iter().filter(|nic| !nic.ip.is_empty()).map(|nic| address(AddressKind::InternalIP, &nic.ip)).collect()
         }
     };
-    for kind in ["Hostname", "InternalDNS"] {
+    for kind in [AddressKind::Hostname, AddressKind::InternalDNS] {
         let own = address(kind, &host.name_any());
         if !list.contains(&own) {
             list.push(own);

@@ -1,5 +1,6 @@
 //! What becomes of a Metal3Machine whose host is installed.
 
+use bessemer_api::cluster::AddressKind;
 use bessemer_api::conditions::get;
 use bessemer_api::infrastructure::Metal3Machine;
 use bessemer_api::metal3::{BareMetalHost, Nic, ProvisioningState};
@@ -61,7 +62,7 @@ fn before_the_node_speaks_the_ramdisks_addresses_are_shown_and_then_replaced() {
         seen.node = report;
         seen.object = decide(&seen, Timestamp::UNIX_EPOCH).object;
         let addresses = seen.object.status.clone().unwrap().addresses;
-        let internal: Vec<_> = addresses.iter().filter(|address| address.kind == "InternalIP").collect();
+        let internal: Vec<_> = addresses.iter().filter(|address| address.kind == AddressKind::InternalIP).collect();
         assert!(matches!(internal.as_slice(), [only] if only.address == address), "{addresses:?}");
     }
 }
