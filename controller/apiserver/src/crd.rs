@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::jsonpath::JsonPath;
 use crate::object::{self, set_field};
-use crate::registry::{Cell, Column, Flavour, Resource, group_version};
+use crate::registry::{Cell, Column, Flavour, Resource, ScalePaths, group_version};
 use crate::schema::Schema;
 use crate::status::Cause;
 
@@ -153,6 +153,7 @@ pub(crate) fn resources(definition: &Value) -> Result<Vec<Resource>, crate::sche
                 has_status: version.pointer("/subresources/status").is_some(),
                 verbs: crate::registry::ALL_VERBS,
                 message: None,
+                scale: version.pointer("/subresources/scale").map(scale_paths),
                 schema: Arc::new(Schema::parse(&open_api)?),
                 open_api: Some(open_api),
                 columns: columns(version),
@@ -164,6 +165,18 @@ pub(crate) fn resources(definition: &Value) -> Result<Vec<Resource>, crate::sche
             })
         })
         .collect()
+}
+
+fn scale_paths(scale: &Value) -> ScalePaths {
+    let path = |field: &str| -> Vec<String> {
+        let path = text(scale, field).trim_start_matches('.');
+        path.split('.').filter(|step| !step.is_empty()).map(str::to_owned).collect()
+    };
+    ScalePaths {
+        spec_replicas: path("/specReplicasPath"),
+        status_replicas: path("/statusReplicasPath"),
+        selector: path("/labelSelectorPath"),
+    }
 }
 
 fn columns_of(version: &Value) -> &[Value] {

@@ -92,9 +92,16 @@ fn aggregated_resource(resource: &Resource) -> Value {
         "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
     });
     names(&mut found, resource);
+    let mut subresources = Vec::new();
     if resource.has_status {
-        let status = json!([{"subresource": "status", "responseKind": kind, "verbs": STATUS_VERBS}]);
-        crate::object::set_field(&mut found, "subresources", status);
+        subresources.push(json!({"subresource": "status", "responseKind": kind, "verbs": STATUS_VERBS}));
+    }
+    if resource.scale.is_some() {
+        let kind = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});
+        subresources.push(json!({"subresource": "scale", "responseKind": kind, "verbs": STATUS_VERBS}));
+    }
+    if !subresources.is_empty() {
+        crate::object::set_field(&mut found, "subresources", subresources.into());
     }
     found
 }
@@ -138,6 +145,12 @@ fn resource_list(registry: &Registry, group: &str, version: &str) -> Option<Valu
             list.push(json!({
                 "name": format!("{}/status", resource.plural), "singularName": "",
                 "namespaced": resource.namespaced, "kind": resource.kind, "verbs": STATUS_VERBS,
+            }));
+        }
+        if resource.scale.is_some() {
+            list.push(json!({
+                "name": format!("{}/scale", resource.plural), "singularName": "", "namespaced": resource.namespaced,
+                "group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": STATUS_VERBS,
             }));
         }
     }

@@ -31,6 +31,8 @@ pub(crate) struct Resource {
     pub(crate) verbs: &'static [&'static str],
     /// The fields of a built-in kind: how JSON and protobuf are decoded.
     pub(crate) message: Option<&'static Message>,
+    /// Where the fields of the scale subresource are; `None` when it is not served.
+    pub(crate) scale: Option<ScalePaths>,
     pub(crate) schema: Arc<Schema>,
     /// The schema as written, for OpenAPI.
     pub(crate) open_api: Option<Value>,
@@ -70,6 +72,15 @@ pub(crate) enum Flavour {
     Review,
     Definition,
     Custom,
+}
+
+/// Where an object has the fields that its Scale shows, as field names from the top.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ScalePaths {
+    pub(crate) spec_replicas: Vec<String>,
+    pub(crate) status_replicas: Vec<String>,
+    /// Empty when there is no label selector.
+    pub(crate) selector: Vec<String>,
 }
 
 /// A column of the table that `kubectl get` prints.

@@ -118,24 +118,6 @@ impl FieldSet {
         found
     }
 
-    /// Only what is at or below a top field that `keep` names.
-    pub(crate) fn only(&self, keep: &[&[&str]]) -> Self {
-        let mut found = Self::default();
-        for path in keep {
-            let (Some(first), rest) = (path.first(), path.get(1..).unwrap_or_default()) else { continue };
-            let element = PathElement::field(first);
-            if self.has_member(&element) {
-                found.add_member(element.clone());
-            }
-            if let Some(set) = self.below(&element) {
-                let set = if rest.is_empty() { set.clone() } else { set.only(&[rest]) };
-                let merged = found.children.remove(&element).unwrap_or_default().union(&set);
-                found.set_child(element, merged);
-            }
-        }
-        found
-    }
-
     /// All paths: those that end here first, then those below.
     pub(crate) fn paths(&self) -> Vec<Vec<PathElement>> {
         let mut found = Vec::new();
@@ -249,7 +231,6 @@ pub(crate) mod tests {
         let other = FieldSet::of(&[&["a"], &["c"]]);
         assert_eq!(set.difference(&other), FieldSet::of(&[&["a", "b"], &["c", "d"]]));
         assert_eq!(set.without(&other), FieldSet::default());
-        assert_eq!(set.only(&[&["a"]]), FieldSet::of(&[&["a"], &["a", "b"]]));
     }
 
     proptest! {

@@ -14,6 +14,7 @@ mod merge;
 mod path_element;
 mod reconcile;
 mod remove;
+mod scale;
 mod tracking;
 mod types;
 
@@ -24,11 +25,14 @@ use serde_json::Value;
 
 pub(crate) use applying::{ApplyError, apply, shown_kind};
 pub(crate) use field_set::FieldSet;
-pub(crate) use managed::{same_but_for_times, take as take_managed_fields};
+pub(crate) use managed::{Managed, same_but_for_times, take as take_managed_fields};
+pub(crate) use path_element::PathElement;
+pub(crate) use scale::{from_scale, to_scale};
 pub(crate) use tracking::track;
+pub(crate) use types::metadata_schema;
 
 use crate::schema::Schema;
-use path_element::{PathElement, shown};
+use path_element::shown;
 use types::Type;
 
 /// An object in one version, with the schema of that version.

@@ -9,9 +9,8 @@ const SCALE_VERSION: &str = "autoscaling/v1";
 
 /// The entries of an object as entries of its Scale: those that own the replicas field at `path`.
 pub(crate) fn to_scale(parent: &Managed, path: &[PathElement], api_versions: &[String]) -> Managed {
-    let owners = parent.0.iter().filter(|(_, owned)| {
-        api_versions.contains(&owned.api_version) && owned.fields.contains(path)
-    });
+    let owners =
+        parent.0.iter().filter(|(_, owned)| api_versions.contains(&owned.api_version) && owned.fields.contains(path));
     let entries = owners.map(|(manager, owned)| {
         let fields = FieldSet::of(&[&["spec", "replicas"]]);
         (manager.clone(), Owned { fields, api_version: SCALE_VERSION.to_owned(), time: owned.time.clone() })

@@ -42,13 +42,21 @@ static METADATA: LazyLock<Schema> = LazyLock::new(|| {
         "name": text, "generateName": text, "namespace": text, "selfLink": text, "uid": text, "resourceVersion": text,
         "generation": number, "creationTimestamp": text, "deletionTimestamp": text,
         "deletionGracePeriodSeconds": number, "labels": texts, "annotations": texts,
-        "finalizers": {"type": "array", "x-kubernetes-list-type": "set", "items": text},
+        "finalizers": {
+            "type": "array", "x-kubernetes-list-type": "set", "x-kubernetes-patch-strategy": "merge", "items": text,
+        },
         "ownerReferences": {
             "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"], "items": owner,
+            "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "uid",
         },
         "managedFields": {"type": "array", "x-kubernetes-list-type": "atomic", "items": {"type": "object"}},
     }}))
 });
+
+/// The schema of every object's metadata.
+pub(crate) fn metadata_schema() -> &'static Schema {
+    &METADATA
+}
 
 fn parse(schema: &Value) -> Schema {
     Schema::parse(schema).unwrap_or_else(|_| Schema::anything())

@@ -105,8 +105,10 @@ fn event_object(event: &Value) -> Value {
 }
 
 fn event_source(event: &Value) -> Value {
-    let component =
-        first_of(event, &["/source/component", "/deprecatedSource/component", "/reportingComponent", "/reportingController"]);
+    let component = first_of(
+        event,
+        &["/source/component", "/deprecatedSource/component", "/reportingComponent", "/reportingController"],
+    );
     let host = first_of(event, &["/source/host", "/deprecatedSource/host", "/reportingInstance"]);
     if host.is_empty() { component.into() } else { format!("{component}, {host}").into() }
 }

@@ -191,6 +191,7 @@ fn resource(row: &Row) -> Resource {
         categories: row.categories.iter().map(|s| (*s).to_owned()).collect(),
         namespaced: row.namespaced,
         has_status: row.has_status,
+        scale: None,
         verbs: row.verbs,
         message,
         schema: Arc::new(schema.unwrap_or_else(Schema::anything)),

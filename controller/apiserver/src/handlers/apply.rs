@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
 use super::{Call, Part, written};
-use crate::apply::{ApplyError, apply, shown_kind};
+use crate::apply::{ApplyError, Writer, apply, shown_kind};
 use crate::body;
 use crate::core::Core;
 use crate::flavour;
 use crate::object;
+use crate::registry::Resource;
 use crate::status::ApiError;
 use crate::store::Txn;
 
@@ -26,14 +27,7 @@ pub(super) async fn apply_patch(
     bytes: &Bytes,
 ) -> Result<Response, ApiError> {
     let options = Options::parse(&call, Verb::Apply)?;
-    let (config, problems) =
-        body::yaml_object(bytes).map_err(|problem| ApiError::bad_request(format!("error decoding YAML: {problem}")))?;
-    let strict = |why: &str| {
-        ApiError::bad_request(format!(
-            "error strict decoding YAML: {}",
-            why.trim_start_matches("strict decoding error: ")
-        ))
-    };
+    let (config, problems) = parse(bytes)?;
     let write = Write::new(core, &call.resource, options, part);
     let call = Arc::new(call);
     let inner = Arc::clone(&call);
@@ -44,8 +38,9 @@ pub(super) async fn apply_patch(
             return Err(ApiError::not_found(resource.subject(&name)));
         }
         let live = current.as_deref().map(|current| flavour::to_served(resource, current.clone())).transpose()?;
-        let mut new = laid_over(&write, live.as_ref(), &config)?;
-        let warnings = write::settle(problems, write.options.validation, strict)?;
+        let mut new =
+            write.as_writer(|writer| laid_over(writer, resource, live.as_ref(), &config, write.options.force))?;
+        let warnings = write::settle(problems, write.options.validation, not_strict)?;
         if current.is_none() && !object::uid(&new).is_empty() {
             let why = format!(
                 "uid mismatch: the provided object specified uid {}, and no existing object was found",
@@ -66,9 +61,25 @@ pub(super) async fn apply_patch(
     written(&call, code, &stored, &warnings)
 }
 
+/// Reads an applied configuration, and what a strict reader would refuse in it.
+pub(super) fn parse(bytes: &[u8]) -> Result<body::Body, ApiError> {
+    body::yaml_object(bytes).map_err(|problem| ApiError::bad_request(format!("error decoding YAML: {problem}")))
+}
+
+/// The refusal of a configuration that a strict reader would refuse.
+pub(super) fn not_strict(why: &str) -> ApiError {
+    let why = why.trim_start_matches("strict decoding error: ");
+    ApiError::bad_request(format!("error strict decoding YAML: {why}"))
+}
+
 /// The live object with the configuration laid over it.
-fn laid_over(write: &Write, live: Option<&Value>, config: &Value) -> Result<Value, ApiError> {
-    let resource = write.resource();
+pub(super) fn laid_over(
+    writer: &Writer<'_>,
+    resource: &Resource,
+    live: Option<&Value>,
+    config: &Value,
+    force: bool,
+) -> Result<Value, ApiError> {
     let text = |field: &str| config.get(field).and_then(Value::as_str).unwrap_or_default();
     if text("apiVersion") != resource.api_version() || text("kind") != resource.kind {
         let shown = shown_kind(text("apiVersion"), text("kind"));
@@ -77,8 +88,7 @@ fn laid_over(write: &Write, live: Option<&Value>, config: &Value) -> Result<Valu
     if config.pointer("/metadata/managedFields").is_some_and(|entries| !entries.is_null()) {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
-    let result = write.as_writer(|writer| apply(writer, live, config, write.options.force));
-    result.map_err(|error| match error {
+    apply(writer, live, config, force).map_err(|error| match error {
         ApplyError::Conflicts(conflicts) => conflicts.error(),
         other => ApiError::unexplained(other.to_string()),
     })

@@ -1,5 +1,5 @@
 //! JSON patch (RFC 6902), with the liberties of the library that upstream uses: negative indexes count from the end,
-//! `replace` and `copy` take a missing field for null, `test` of a missing field against null holds.
+//! a missing field or value is null to `replace`, `copy` and `add`, `test` of a missing field against null holds.
 
 use serde_json::{Map, Value};
 
@@ -61,12 +61,12 @@ impl JsonPatch {
 
 fn carry_out(document: &mut Value, operation: &Map<String, Value>, copied: &mut usize) -> Result<(), ApiError> {
     let text = |field: &str| operation.get(field).and_then(Value::as_str).ok_or_else(ApiError::unprocessable);
-    let value = || operation.get("value").cloned().ok_or_else(ApiError::unprocessable);
+    let value = || operation.get("value").cloned().unwrap_or_default();
     let path = text("path")?;
     match text("op")? {
-        "add" => add(document, path, value()?),
+        "add" => add(document, path, value()),
         "remove" => remove(document, path).map(drop),
-        "replace" => replace(document, path, value()?),
+        "replace" => replace(document, path, value()),
         "move" => {
             let moved = remove(document, text("from")?)?;
             add(document, path, moved)
@@ -245,7 +245,7 @@ mod tests {
             (json!({"op": "add", "path": "/l/-1", "value": 9}), "/l", Some(json!([1, 2, 3, 9]))),
             (json!({"op": "add", "path": "/l/4", "value": 9}), "", None),
             (json!({"op": "add", "path": "/x/y", "value": 9}), "", None),
-            (json!({"op": "add", "path": "/a/c"}), "", None),
+            (json!({"op": "add", "path": "/a/c"}), "/a/c", Some(json!(null))),
             (json!({"op": "remove", "path": "/a/b"}), "/a", Some(json!({"n": null}))),
             (json!({"op": "remove", "path": "/a/x"}), "", None),
             (json!({"op": "remove", "path": "/l/-1"}), "/l", Some(json!([1, 2]))),

@@ -8,6 +8,7 @@ mod metadata;
 mod options;
 mod patch;
 mod read;
+mod scale;
 mod strategic;
 mod update;
 mod versions;
@@ -89,12 +90,17 @@ async fn route(core: &Arc<Core>, request: Request<Body>) -> Result<Response, Api
     if misplaced {
         return Err(ApiError::no_such_path());
     }
+    let form = Form::parse(&head.headers, &query)?;
+    if path.subresource.as_deref() == Some("scale") && resource.scale.is_some() {
+        let name = path.name.unwrap_or_default();
+        let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };
+        return scale::handle(core, call, head.method, name, body).await;
+    }
     let part = match path.subresource.as_deref() {
         None => Part::Main,
         Some("status") if resource.has_status => Part::Status,
         Some(_) => return Err(ApiError::no_such_path()),
     };
-    let form = Form::parse(&head.headers, &query)?;
     let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };
     match (head.method, path.name) {
         (Method::GET, None) if call.query.flag("watch") => watch::watch(core, call),
@@ -115,13 +121,18 @@ async fn route(core: &Arc<Core>, request: Request<Body>) -> Result<Response, Api
 fn written(call: &Call, code: StatusCode, object: &Value, warnings: &[String]) -> Result<Response, ApiError> {
     let served = crate::flavour::to_served(&call.resource, object.clone())?;
     let mut response = represent::answer(code, &call.form.object(&call.resource, &served));
+    warn(&mut response, warnings);
+    Ok(response)
+}
+
+/// Adds warnings to an answer.
+fn warn(response: &mut Response, warnings: &[String]) {
     for warning in warnings {
         let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
             response.headers_mut().append(http::header::WARNING, value);
         }
     }
-    Ok(response)
 }
 
 /// Stores a cluster-scoped object of a built-in kind as given, creating or replacing it.

@@ -25,7 +25,11 @@ use crate::store::Txn;
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
-const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
+
+/// What custom kinds take, in the order that upstream names them in.
+pub(super) const CUSTOM: &[&str] = &[JSON, MERGE, APPLY];
+const BUILT_IN: &[&str] = &[JSON, MERGE, STRATEGIC, APPLY];
 
 /// How an object is to change.
 pub(super) enum Change {
@@ -68,16 +72,18 @@ pub(super) async fn patch(
 }
 
 /// The refusal of a patch whose result is no good object.
-fn unfit(patched: &str, why: &str) -> ApiError {
+pub(super) fn unfit(patched: &str, why: &str) -> ApiError {
     let cause = Cause::invalid("patch", &patched.into(), why);
     ApiError::invalid(Subject::default(), vec![cause])
 }
 
 /// Refuses a kind of patch that the resource does not take.
-pub(super) fn check_type(call: &Call) -> Result<(), ApiError> {
-    let custom: &[&str] = &[JSON, MERGE, APPLY];
-    let built_in: &[&str] = &[JSON, MERGE, STRATEGIC, APPLY];
-    let supported = if call.resource.is_custom() { custom } else { built_in };
+fn check_type(call: &Call) -> Result<(), ApiError> {
+    check_type_of(call, if call.resource.is_custom() { CUSTOM } else { BUILT_IN })
+}
+
+/// Refuses a kind of patch that is not among `supported`.
+pub(super) fn check_type_of(call: &Call, supported: &[&str]) -> Result<(), ApiError> {
     if supported.contains(&content_type(&call.headers)) {
         Ok(())
     } else {
@@ -113,11 +119,7 @@ impl Change {
         match self {
             Self::Json(patch) => patch.apply(object),
             Self::Merge(patch) => merge(object, patch, 0),
-            Self::Strategic(patch) => {
-                let _ = resource;
-                strategic::merge(object, patch);
-                Ok(())
-            }
+            Self::Strategic(patch) => strategic::merge(&resource.schema, object, patch),
         }
     }
 }

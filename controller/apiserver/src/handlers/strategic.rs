@@ -1,117 +1,404 @@
-//! Strategic merge patch, for the lists that the built-in kinds here have: `metadata.ownerReferences` (by uid) and
-//! `metadata.finalizers` (a set). All other lists are replaced whole, as their upstream definitions say.
+//! Strategic merge patch: a merge patch whose lists merge as the schema says (by a key, as a set, or not at all), with
+//! directives for replacing, deleting, ordering and keeping. Built-in kinds only.
 
 use serde_json::{Map, Value};
 
-/// Applies a strategic merge patch.
-pub(super) fn merge(target: &mut Value, patch: Value) {
-    match patch {
-        Value::Object(patch) => merge_object(target, patch),
-        other => *target = other,
+use crate::apply::metadata_schema;
+use crate::schema::Schema;
+use crate::status::ApiError;
+
+const PATCH: &str = "$patch";
+const RETAIN: &str = "$retainKeys";
+const DELETE_FROM: &str = "$deleteFromPrimitiveList/";
+const SET_ORDER: &str = "$setElementOrder/";
+
+type Fields = Map<String, Value>;
+
+/// Applies a strategic merge patch to an object of the schema.
+pub(super) fn merge(schema: &Schema, target: &mut Value, patch: Value) -> Result<(), ApiError> {
+    let (Some(target), Value::Object(patch)) = (target.as_object_mut(), patch) else {
+        return Err(ApiError::bad_request("invalid JSON document"));
+    };
+    merge_object(Node { schema: Some(schema), is_object: true }, target, patch)
+}
+
+/// A place in the schema; unknown places merge like plain JSON.
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    schema: Option<&'a Schema>,
+    /// The place holds a whole object, with metadata of its own.
+    is_object: bool,
+}
+
+impl<'a> Node<'a> {
+    fn field(self, name: &str) -> Node<'a> {
+        let schema = if self.is_object && name == "metadata" {
+            Some(metadata_schema())
+        } else {
+            self.schema.and_then(|schema| schema.field(name))
+        };
+        Node { schema, is_object: false }
+    }
+
+    fn item(self) -> Node<'a> {
+        Node { schema: self.schema.and_then(Schema::element), is_object: false }
+    }
+
+    fn merges(self) -> bool {
+        self.schema.is_some_and(|schema| schema.patch_strategy().merge)
+    }
+
+    fn merge_key(self) -> &'a str {
+        self.schema.map(|schema| schema.patch_strategy().merge_key.as_str()).unwrap_or_default()
     }
 }
 
-fn merge_object(target: &mut Value, patch: Map<String, Value>) {
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    let Some(fields) = target.as_object_mut() else { return };
-    match patch.get("$patch").and_then(Value::as_str) {
-        Some("replace") => {
-            *fields = patch.into_iter().filter(|(name, _)| name != "$patch").collect();
-            return;
+fn merge_object(node: Node<'_>, target: &mut Fields, mut patch: Fields) -> Result<(), ApiError> {
+    match patch.get(PATCH) {
+        None => {}
+        Some(Value::String(directive)) if directive == "replace" => {
+            patch.remove(PATCH);
+            *target = patch;
+            return Ok(());
         }
-        Some("delete") => {
-            fields.clear();
-            return;
+        Some(Value::String(directive)) if directive == "delete" => {
+            target.clear();
+            return Ok(());
         }
-        _ => {}
+        Some(other) => return Err(unknown_directive(other)),
     }
-    for (name, value) in patch {
-        if let Some(list) = name.strip_prefix("$deleteFromPrimitiveList/") {
-            remove_items(fields.get_mut(list), &value);
-        } else if name.starts_with('$') {
-            // Ordering hints; the lists here have no meaningful order.
-        } else if value.is_null() {
-            fields.remove(&name);
-        } else {
-            let slot = fields.entry(name.clone()).or_insert(Value::Null);
-            match (name.as_str(), value) {
-                ("finalizers", Value::Array(items)) => merge_set(slot, items),
-                ("ownerReferences", Value::Array(items)) => merge_by_uid(slot, items),
-                (_, value) => merge(slot, value),
+    retain_keys(target, &mut patch)?;
+    merge_ordered(node, target, &mut patch)?;
+    for (key, value) in patch {
+        let (name, deletes) = match key.strip_prefix(DELETE_FROM) {
+            Some(name) => (name.to_owned(), true),
+            None if key.starts_with("$deleteFromPrimitiveList") => {
+                return Err(ApiError::bad_request("invalid patch format of primitive list"));
+            }
+            None => (key, false),
+        };
+        if value.is_null() {
+            target.remove(&name);
+            continue;
+        }
+        merge_field(node.field(&name), target, name, value, deletes)?;
+    }
+    Ok(())
+}
+
+fn merge_field(node: Node<'_>, target: &mut Fields, name: String, value: Value, deletes: bool) -> Result<(), ApiError> {
+    match (target.get_mut(&name), value) {
+        (Some(Value::Object(found)), Value::Object(patch)) => merge_object(node, found, patch),
+        (Some(Value::Array(found)), Value::Array(patch)) => {
+            if deletes {
+                found.retain(|item| !patch.contains(item));
+            } else if node.merges() {
+                let before = std::mem::take(found);
+                *found = merge_list(node, before, patch)?;
+            } else {
+                *found = patch;
+            }
+            Ok(())
+        }
+        (_, _) if deletes => Ok(()),
+        (_, value) => {
+            match plain(value) {
+                Some(value) => target.insert(name, value),
+                None => target.remove(&name),
+            };
+            Ok(())
+        }
+    }
+}
+
+/// A patch value that nothing is there for yet: without nulls, and without what only directs.
+fn plain(value: Value) -> Option<Value> {
+    Some(match value {
+        Value::Object(fields) => {
+            if fields.contains_key(PATCH) {
+                return None;
+            }
+            let kept = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(kept.filter_map(|(name, value)| Some((name, plain(value)?))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().filter_map(plain).collect()),
+        other => other,
+    })
+}
+
+/// Keeps only the fields that `$retainKeys` names; the patch may not set others.
+fn retain_keys(target: &mut Fields, patch: &mut Fields) -> Result<(), ApiError> {
+    let Some(kept) = patch.remove(RETAIN) else { return Ok(()) };
+    let bad = || ApiError::bad_request("invalid patch format of retainKeys");
+    let kept = kept.as_array().ok_or_else(bad)?;
+    let keeps = |name: &str| kept.iter().any(|key| key.as_str() == Some(name));
+    let directs = |name: &str| name.starts_with(DELETE_FROM) || name.starts_with(SET_ORDER);
+    if patch.iter().any(|(name, value)| !value.is_null() && !directs(name) && !keeps(name)) {
+        return Err(bad());
+    }
+    target.retain(|name, _| keeps(name));
+    Ok(())
+}
+
+/// Merges the lists that the patch gives an order for, and puts them into that order.
+fn merge_ordered(node: Node<'_>, target: &mut Fields, patch: &mut Fields) -> Result<(), ApiError> {
+    let names: Vec<String> = patch.keys().filter(|key| key.starts_with("$setElementOrder")).cloned().collect();
+    for key in names {
+        let bad = || ApiError::bad_request("invalid patch format of setElementOrder list");
+        let name = key.strip_prefix(SET_ORDER).ok_or_else(bad)?;
+        let Some(Value::Array(order)) = patch.remove(&key) else { return Err(bad()) };
+        let node = node.field(name);
+        let before = match target.get(name) {
+            None => None,
+            Some(Value::Array(items)) => Some(items.clone()),
+            Some(_) => return Err(mismatch()),
+        };
+        let changes = match patch.remove(name) {
+            None => None,
+            Some(Value::Array(items)) => Some(items),
+            Some(_) => return Err(mismatch()),
+        };
+        if let Some(changes) = &changes {
+            check_order(node.merge_key(), changes, &order)?;
+        }
+        let merged = match (before.clone(), changes) {
+            (None, None) => continue,
+            (Some(before), None) => before,
+            (None, Some(changes)) => changes.into_iter().filter_map(plain).collect(),
+            (Some(before), Some(changes)) if node.merges() => merge_list(node, before, changes)?,
+            (Some(_), Some(changes)) => changes,
+        };
+        let merged = in_order(node.merge_key(), merged, &order, &before.unwrap_or_default());
+        target.insert(name.to_owned(), Value::Array(merged));
+    }
+    Ok(())
+}
+
+/// Refuses a list whose elements stand in another order than the patch itself asks for.
+fn check_order(key: &str, changes: &[Value], order: &[Value]) -> Result<(), ApiError> {
+    if order.is_empty() {
+        return Ok(());
+    }
+    let mut wanted = order.iter();
+    for item in changes.iter().filter(|item| item.get(PATCH).is_none()) {
+        if !wanted.any(|other| same_element(key, item, other)) {
+            let (changes, order) = (Value::from(changes.to_vec()), Value::from(order.to_vec()));
+            return Err(ApiError::unexplained(format!(
+                "The order in patch list:\n{changes}\n doesn't match $setElementOrder list:\n{order}\n"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn same_element(key: &str, left: &Value, right: &Value) -> bool {
+    if key.is_empty() { left == right } else { left.get(key).is_some_and(|value| right.get(key) == Some(value)) }
+}
+
+/// Merges by key, or as a set; then elements that the patch has come in its order.
+fn merge_list(node: Node<'_>, before: Vec<Value>, patch: Vec<Value>) -> Result<Vec<Value>, ApiError> {
+    if before.is_empty() && patch.is_empty() {
+        return Ok(before);
+    }
+    if before.iter().chain(&patch).any(Value::is_array) {
+        return Err(ApiError::unprocessable());
+    }
+    if !before.iter().chain(&patch).any(Value::is_object) {
+        let mut merged: Vec<Value> = Vec::new();
+        for item in before.iter().chain(&patch) {
+            if !merged.contains(item) {
+                merged.push(item.clone());
             }
         }
+        return Ok(in_order("", merged, &patch, &before));
     }
-}
-
-fn as_list(slot: &mut Value) -> Option<&mut Vec<Value>> {
-    if !slot.is_array() {
-        *slot = Value::Array(Vec::new());
+    let key = node.merge_key();
+    if key.is_empty() {
+        return Err(ApiError::unexplained("cannot merge lists without merge key"));
     }
-    slot.as_array_mut()
-}
-
-fn remove_items(list: Option<&mut Value>, items: &Value) {
-    if let (Some(list), Some(items)) = (list.and_then(Value::as_array_mut), items.as_array()) {
-        list.retain(|item| !items.contains(item));
-    }
-}
-
-fn merge_set(slot: &mut Value, items: Vec<Value>) {
-    let Some(list) = as_list(slot) else { return };
-    for item in items {
-        if !list.contains(&item) {
-            list.push(item);
+    let (mut merged, changes) = with_directives(key, before, patch)?;
+    let before = merged.clone();
+    for change in &changes {
+        let wanted = change.get(key).ok_or_else(|| no_key(key, change))?;
+        match merged.iter_mut().find(|item| item.get(key) == Some(wanted)) {
+            Some(Value::Object(found)) => {
+                merge_object(node.item(), found, change.as_object().cloned().unwrap_or_default())?;
+            }
+            _ => merged.push(change.clone()),
         }
     }
+    Ok(in_order(key, merged, &changes, &before))
 }
 
-fn merge_by_uid(slot: &mut Value, items: Vec<Value>) {
-    let Some(list) = as_list(slot) else { return };
-    if items.iter().any(|item| item.get("$patch").and_then(Value::as_str) == Some("replace")) {
-        list.clear();
-    }
-    for item in items {
-        let (uid, directive) = (item.get("uid").cloned(), item.get("$patch").and_then(Value::as_str));
-        match directive {
-            Some("replace") if uid.is_none() => {}
-            Some("delete") => list.retain(|known| known.get("uid") != uid.as_ref()),
-            _ => match list.iter_mut().find(|known| known.get("uid") == uid.as_ref()) {
-                Some(known) => merge(known, item),
-                None => list.push(item),
-            },
+/// Carries out the elements that only direct; answers what is left of the list, and the changes still to merge into it.
+fn with_directives(key: &str, mut before: Vec<Value>, patch: Vec<Value>) -> Result<(Vec<Value>, Vec<Value>), ApiError> {
+    let (mut changes, mut replaces) = (Vec::new(), false);
+    for item in patch {
+        match item.get(PATCH) {
+            None => changes.push(item),
+            Some(Value::String(directive)) if directive == "delete" => {
+                let wanted = item.get(key).ok_or_else(|| no_key(key, &item))?;
+                before.retain(|known| known.get(key) != Some(wanted));
+            }
+            Some(Value::String(directive)) if directive == "replace" => replaces = true,
+            Some(Value::String(directive)) if directive == "merge" => {
+                return Err(ApiError::unexplained("merging lists cannot yet be specified in the patch"));
+            }
+            Some(other) => return Err(unknown_directive(other)),
         }
     }
+    Ok(if replaces { (changes, Vec::new()) } else { (before, changes) })
+}
+
+/// Elements that `order` has come in that order; the others stay before the ones they stood before.
+fn in_order(key: &str, merged: Vec<Value>, order: &[Value], before: &[Value]) -> Vec<Value> {
+    let place = |list: &[Value], item: &Value| list.iter().position(|other| same_element(key, item, other));
+    let (mut ordered, mut others): (Vec<Value>, Vec<Value>) =
+        merged.into_iter().partition(|item| place(order, item).is_some());
+    ordered.sort_by_key(|item| place(order, item));
+    others.sort_by_key(|item| place(before, item).unwrap_or(usize::MAX));
+    let (mut ordered, mut others) = (ordered.into_iter().peekable(), others.into_iter().peekable());
+    let mut sorted = Vec::new();
+    loop {
+        let first = match (others.peek(), ordered.peek()) {
+            (Some(other), Some(next)) => {
+                place(before, other).zip(place(before, next)).is_some_and(|(other, next)| other < next)
+            }
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => return sorted,
+        };
+        sorted.extend(if first { others.next() } else { ordered.next() });
+    }
+}
+
+fn unknown_directive(found: &Value) -> ApiError {
+    let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+    ApiError::unexplained(format!("unknown patch type: {found}"))
+}
+
+fn no_key(key: &str, item: &Value) -> ApiError {
+    ApiError::unexplained(format!("map: {item} does not contain declared merge key: {key}"))
+}
+
+fn mismatch() -> ApiError {
+    ApiError::unexplained("expected a []interface {}, but received another type")
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
 
+    fn schema() -> Schema {
+        Schema::parse(&json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
+            "ports": {"type": "array", "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "n",
+                      "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
+                          "tags": {"type": "array", "x-kubernetes-patch-strategy": "merge"}}}},
+        }}))
+        .unwrap()
+    }
+
+    fn merged(target: Value, patch: Value) -> Result<Value, String> {
+        let mut target = target;
+        merge(&schema(), &mut target, patch).map(|()| target).map_err(|error| error.to_string())
+    }
+
     #[test]
-    fn merges_as_kubectl_expects() {
+    fn merges_as_upstream() {
+        let meta = |finalizers: Value, owners: Value| json!({"metadata": {"finalizers": finalizers, "ownerReferences": owners}});
         let cases = [
             (json!({"a": {"b": 1, "c": 2}}), json!({"a": {"b": null, "d": 3}}), json!({"a": {"c": 2, "d": 3}})),
             (json!({"a": {"b": 1}}), json!({"a": {"$patch": "replace", "c": 2}}), json!({"a": {"c": 2}})),
+            (json!({"a": {"b": 1}}), json!({"a": {"$patch": "delete"}}), json!({"a": {}})),
+            (json!({}), json!({"a": {"x": null, "y": {"$patch": "delete"}, "z": 1}}), json!({"a": {"z": 1}})),
             (json!({"l": [1, 2]}), json!({"l": [3]}), json!({"l": [3]})),
             (
-                json!({"finalizers": ["a", "b"]}),
-                json!({"$setElementOrder/finalizers": ["b", "c"], "$deleteFromPrimitiveList/finalizers": ["a"],
-                       "finalizers": ["c"]}),
-                json!({"finalizers": ["b", "c"]}),
+                json!({"a": {"b": 1, "c": 2}}),
+                json!({"a": {"$retainKeys": ["c", "d"], "d": 3}}),
+                json!({"a": {"c": 2, "d": 3}}),
             ),
             (
-                json!({"ownerReferences": [{"uid": "1", "n": "x"}, {"uid": "2"}]}),
-                json!({"ownerReferences": [{"uid": "1", "n": "y"}, {"$patch": "delete", "uid": "2"}, {"uid": "3"}]}),
-                json!({"ownerReferences": [{"uid": "1", "n": "y"}, {"uid": "3"}]}),
+                json!({"metadata": {"finalizers": ["a", "b"]}}),
+                json!({"metadata": {"$setElementOrder/finalizers": ["c", "b"], "finalizers": ["c"],
+                                    "$deleteFromPrimitiveList/finalizers": ["a"]}}),
+                json!({"metadata": {"finalizers": ["c", "b"]}}),
+            ),
+            (
+                meta(json!(["a"]), json!([{"uid": "1", "n": "x"}, {"uid": "2"}])),
+                meta(json!(["b"]), json!([{"uid": "1", "n": "y"}, {"$patch": "delete", "uid": "2"}, {"uid": "3"}])),
+                meta(json!(["b", "a"]), json!([{"uid": "1", "n": "y"}, {"uid": "3"}])),
+            ),
+            (
+                json!({"ports": [{"n": 1, "v": "a", "tags": ["x"]}, {"n": 2}]}),
+                json!({"ports": [{"n": 2, "v": "b"}, {"n": 1, "tags": ["y"]}]}),
+                json!({"ports": [{"n": 2, "v": "b"}, {"n": 1, "v": "a", "tags": ["x", "y"]}]}),
+            ),
+            (
+                json!({"ports": [{"n": 1}, {"n": 2}, {"n": 3}]}),
+                json!({"$setElementOrder/ports": [{"n": 3}, {"n": 1}]}),
+                json!({"ports": [{"n": 2}, {"n": 3}, {"n": 1}]}),
+            ),
+            (
+                json!({"ports": [{"n": 1}]}),
+                json!({"ports": [{"$patch": "replace"}, {"n": 9}]}),
+                json!({"ports": [{"n": 9}]}),
             ),
         ];
-        for (mut target, patch, wanted) in cases {
-            merge(&mut target, patch.clone());
-            assert_eq!(target, wanted, "{patch}");
+        for (target, patch, wanted) in cases {
+            assert_eq!(merged(target, patch.clone()).as_ref(), Ok(&wanted), "{patch}");
+        }
+    }
+
+    #[test]
+    fn refuses_broken_directives() {
+        let target = json!({"a": {"b": 1}, "ports": [{"n": 1}]});
+        let cases = [
+            (json!({"a": {"$patch": "merge"}}), "unknown patch type"),
+            (json!({"a": {"$retainKeys": "x"}}), "invalid patch format of retainKeys"),
+            (json!({"a": {"$retainKeys": ["b"], "c": 1}}), "invalid patch format of retainKeys"),
+            (json!({"$setElementOrder": []}), "invalid patch format of setElementOrder list"),
+            (json!({"$setElementOrder/ports": 1}), "invalid patch format of setElementOrder list"),
+            (json!({"$deleteFromPrimitiveList": []}), "invalid patch format of primitive list"),
+            (json!({"ports": [{"v": 1}]}), "does not contain declared merge key"),
+            (json!({"ports": [{"$patch": "delete"}]}), "does not contain declared merge key"),
+            (json!({"$setElementOrder/ports": [{"n": 2}], "ports": [{"n": 1}]}), "The order in patch list"),
+        ];
+        for (patch, wanted) in cases {
+            let error = merged(target.clone(), patch.clone()).unwrap_err();
+            assert!(error.contains(wanted), "{patch}: {error}");
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), (0..3).prop_map(Value::from)];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            let name = "ports|n|tags|a|metadata|finalizers|\\$patch|\\$retainKeys|\\$setElementOrder/ports";
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                prop::collection::btree_map(name, inner, 0..4).prop_map(|m| Value::Object(m.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(target in any_json(), patch in any_json()) {
+            let _ = merged(target, patch);
+        }
+
+        /// Without lists and directives, a strategic patch is a merge patch (RFC 7386), but that it drops nulls below new fields.
+        #[test]
+        fn is_a_merge_patch_where_there_are_no_lists(
+            target in prop::collection::btree_map("[a-c]", 0..3i32, 0..4),
+            patch in prop::collection::btree_map("[a-c]", prop::option::of(0..3i32), 0..4),
+        ) {
+            let (target, patch) = (json!({"x": target}), json!({"x": patch}));
+            let mut plain = target.clone();
+            json_patch::merge(&mut plain, &patch);
+            prop_assert_eq!(merged(target, patch), Ok(plain));
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::options::{FieldValidation, Options};
 use super::versions::KindVersions;
-use super::{Call, Part, metadata};
+use super::{Call, Part, metadata, scale};
 use crate::apply::{self, FieldSet, Writer};
 use crate::builtin::NAMESPACES;
 use crate::core::Core;
@@ -90,6 +90,7 @@ pub(super) fn check(
     }
     let subject = if part == Part::Status { Checked::Status } else { Checked::Whole };
     schema::validate(&resource.schema, object, old, subject, &mut causes);
+    causes.extend(scale::faults(resource, object, part));
     if !causes.is_empty() {
         return Err(ApiError::invalid(resource.kind_subject(object::name(object)), causes));
     }

@@ -1,0 +1,336 @@
+//! The scale subresource of custom kinds: an `autoscaling/v1` Scale that shows and sets the replicas of an object. A
+//! write changes the Scale as any other object would be changed, and then that one field of the object.
+
+use std::sync::{Arc, LazyLock};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::options::{Options, Verb};
+use super::write::{self, Ownership, Write};
+use super::{Call, Part, apply as applying, patch};
+use crate::apply::{self, Managed, PathElement, Versioned, Versions};
+use crate::conversion::Conversion;
+use crate::core::Core;
+use crate::flavour;
+use crate::jsonpath::JsonPath;
+use crate::object;
+use crate::registry::{Cell, Column, Flavour, Resource, ScalePaths};
+use crate::represent::answer;
+use crate::request::{content_type, parse_object, read_body};
+use crate::schema::Schema;
+use crate::status::{ApiError, Cause};
+use crate::store::Txn;
+
+const API_VERSION: &str = "autoscaling/v1";
+/// What an object that says nothing of its replicas looks like to a write.
+const UNSET: i64 = i32::MIN as i64;
+
+static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
+    let number = json!({"type": "integer", "format": "int32"});
+    let schema = Schema::parse(&json!({"type": "object", "properties": {
+        "spec": {"type": "object", "properties": {"replicas": number}},
+        "status": {"type": "object", "properties": {"replicas": number, "selector": {"type": "string"}}},
+    }}));
+    Arc::new(schema.unwrap_or_else(|_| Schema::anything()))
+});
+
+/// Answers a request to the subresource.
+pub(super) async fn handle(
+    core: &Core,
+    call: Call,
+    method: Method,
+    name: String,
+    body: Body,
+) -> Result<Response, ApiError> {
+    match method {
+        Method::GET => get(core, &call, &name),
+        Method::PUT | Method::PATCH => write(core, call, method, name, &read_body(body).await?).await,
+        _ => Err(ApiError::method_not_allowed()),
+    }
+}
+
+fn get(core: &Core, call: &Call, name: &str) -> Result<Response, ApiError> {
+    let (resource, paths) = parts(call)?;
+    let found = core.store().read().get(&resource.key(&call.namespace, name));
+    let found = found.ok_or_else(|| ApiError::not_found(resource.subject(name)))?;
+    let object = flavour::to_served(resource, Value::clone(&found))?;
+    let scale = scale_of(&object, paths);
+    if at(&object, &paths.spec_replicas).is_none() {
+        let path = format!(".{}", paths.spec_replicas.join("."));
+        return Err(ApiError::internal(format!("the spec replicas field {path:?} does not exist")));
+    }
+    Ok(answer(StatusCode::OK, &call.form.object(&kind(resource), &scale)))
+}
+
+fn parts(call: &Call) -> Result<(&Resource, &ScalePaths), ApiError> {
+    let paths = call.resource.scale.as_ref().ok_or_else(ApiError::no_such_path)?;
+    Ok((&call.resource, paths))
+}
+
+/// How a Scale is to change.
+enum Change {
+    Whole(Value),
+    Patch(patch::Change),
+    Apply(Value),
+}
+
+async fn write(core: &Core, call: Call, method: Method, name: String, bytes: &Bytes) -> Result<Response, ApiError> {
+    let parent = Arc::clone(&call.resource);
+    let call = Call { resource: Arc::new(kind(&parent)), ..call };
+    let applies = content_type(&call.headers) == patch::APPLY;
+    let (verb, (change, problems)) = if method == Method::PUT {
+        let (object, problems) = parse_object(&call.headers, "Scale", bytes)?;
+        (Verb::Update, (Change::Whole(object), problems))
+    } else {
+        patch::check_type_of(&call, patch::CUSTOM)?;
+        if applies {
+            let (config, problems) = applying::parse(bytes)?;
+            (Verb::Apply, (Change::Apply(config), problems))
+        } else {
+            let (change, problems) = patch::parse(&call, bytes)?;
+            (Verb::Patch, (Change::Patch(change), problems))
+        }
+    };
+    let options = Options::parse(&call, verb)?;
+    let write = Write::new(core, &parent, options, Part::Main);
+    let form = call.form;
+    let run = move |txn: &mut Txn<'_>| {
+        let paths = parent.scale.as_ref().ok_or_else(ApiError::no_such_path)?;
+        let current = write::stored(txn, &parent, &call.namespace, &name)?;
+        let mut object = flavour::to_served(&parent, Value::clone(&current))?;
+        let writer = ScaleWriter { write: &write, call: &call, paths, name: &name };
+        let warnings = writer.change(&mut object, change, problems)?;
+        let stored = write.finish(txn, |txn| write.replace(txn, &current, object, Ownership::Settled))?;
+        let scale = scale_of(&flavour::to_served(&parent, Value::clone(&stored))?, paths);
+        Ok::<_, ApiError>((form.object(&call.resource, &scale), warnings))
+    };
+    let (scale, warnings) = core.store().write(run).await?;
+    let mut response = answer(StatusCode::OK, &scale);
+    super::warn(&mut response, &warnings);
+    Ok(response)
+}
+
+/// One write of a Scale.
+struct ScaleWriter<'a> {
+    write: &'a Write,
+    /// About the Scale, not the object.
+    call: &'a Call,
+    paths: &'a ScalePaths,
+    name: &'a str,
+}
+
+impl ScaleWriter<'_> {
+    /// Changes the object as its Scale is to be changed; answers the warnings.
+    fn change(&self, object: &mut Value, change: Change, mut problems: Vec<String>) -> Result<Vec<String>, ApiError> {
+        let path: Vec<PathElement> = self.paths.spec_replicas.iter().map(|step| PathElement::field(step)).collect();
+        let owners = Managed::of(object);
+        let versions = self.write.versions.names();
+        let mut live = scale_of(object, self.paths);
+        if at(object, &self.paths.spec_replicas).is_none() {
+            set(&mut live, &["spec", "replicas"], UNSET.into());
+        }
+        apply::to_scale(&owners, &path, &versions).write_to(&mut live);
+
+        let (new, warnings) = match change {
+            Change::Apply(config) => {
+                let mut new = self.as_writer(|writer| {
+                    applying::laid_over(writer, &self.call.resource, Some(&live), &config, self.write.options.force)
+                })?;
+                let warnings = write::settle(problems, self.write.options.validation, applying::not_strict)?;
+                let owned = apply::take_managed_fields(&mut new);
+                self.admit(&mut new)?;
+                put_owners(&mut new, owned);
+                (new, warnings)
+            }
+            Change::Whole(mut new) => {
+                problems.extend(self.admit(&mut new)?);
+                let refuse = |why: &str| self.call.cannot_be_handled(why);
+                let warnings = write::settle(problems, self.write.options.validation, refuse)?;
+                let (sent, now) = (object::uid(&new), object::uid(object));
+                if !sent.is_empty() && sent != now {
+                    let why = format!("Precondition failed: UID in precondition: {sent}, UID in object meta: {now}");
+                    return Err(ApiError::conflict(self.write.resource().subject(self.name), &why));
+                }
+                self.as_writer(|writer| apply::track(writer, Some(&live), &mut new, None));
+                (new, warnings)
+            }
+            Change::Patch(change) => {
+                let mut new = live.clone();
+                change.apply(&self.call.resource, &mut new)?;
+                let shown = new.to_string();
+                problems.extend(self.admit(&mut new)?);
+                let refuse = |why: &str| patch::unfit(&shown, why);
+                let warnings = write::settle(problems, self.write.options.validation, refuse)?;
+                self.as_writer(|writer| apply::track(writer, Some(&live), &mut new, None));
+                (new, warnings)
+            }
+        };
+        object::check_name(&new, self.name)?;
+        self.carry_over(&new, object)?;
+        let scale_owners = Managed::of(&new);
+        let api_version = self.write.resource().api_version();
+        apply::from_scale(owners, scale_owners, &path, &api_version, &versions).write_to(object);
+        Ok(warnings)
+    }
+
+    fn admit(&self, new: &mut Value) -> Result<Vec<String>, ApiError> {
+        write::admit(self.call, new)
+    }
+
+    /// Sets the object's replicas, at the version that the Scale names.
+    fn carry_over(&self, scale: &Value, object: &mut Value) -> Result<(), ApiError> {
+        let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or_default();
+        if replicas == UNSET {
+            let path = format!(".{}", self.paths.spec_replicas.join("."));
+            return Err(ApiError::bad_request(format!("the spec replicas field {path:?} cannot be empty")));
+        }
+        let steps: Vec<&str> = self.paths.spec_replicas.iter().map(String::as_str).collect();
+        set(object, &steps, replicas.into());
+        let version = object::resource_version(scale);
+        if !version.is_empty() {
+            object::set_meta(object, "resourceVersion", version);
+        }
+        Ok(())
+    }
+
+    /// Calls `then` with this write as field ownership sees it: a write of the Scale.
+    fn as_writer<T>(&self, then: impl FnOnce(&apply::Writer<'_>) -> T) -> T {
+        then(&apply::Writer {
+            manager: &self.write.options.manager,
+            api_version: API_VERSION,
+            subresource: "scale",
+            reset: apply::FieldSet::default(),
+            nothing: json!({"apiVersion": API_VERSION, "kind": "Scale", "spec": {}, "status": {"replicas": 0}}),
+            is_custom: false,
+            versions: &ScaleVersion,
+        })
+    }
+}
+
+fn put_owners(object: &mut Value, owners: Option<Value>) {
+    if let Some(owners) = owners {
+        object::set_meta(object, "managedFields", owners);
+    }
+}
+
+/// The one version of the Scale.
+struct ScaleVersion;
+
+impl Versions for ScaleVersion {
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Versioned> {
+        let schema = self.schema(api_version)?;
+        Some(Versioned { object: object.clone(), schema })
+    }
+
+    fn schema(&self, api_version: &str) -> Option<Arc<Schema>> {
+        (api_version == API_VERSION).then(|| Arc::clone(&SCHEMA))
+    }
+}
+
+/// The Scale of an object.
+fn scale_of(object: &Value, paths: &ScalePaths) -> Value {
+    let number = |path: &[String]| at(object, path).and_then(Value::as_i64).unwrap_or_default();
+    let metadata = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
+    let metadata =
+        metadata.iter().filter_map(|field| Some(((*field).to_owned(), object.get("metadata")?.get(*field)?.clone())));
+    let mut scale = json!({
+        "kind": "Scale", "apiVersion": API_VERSION, "metadata": metadata.collect::<serde_json::Map<_, _>>(),
+        "spec": {}, "status": {"replicas": number(&paths.status_replicas)},
+    });
+    let replicas = number(&paths.spec_replicas);
+    if replicas != 0 {
+        set(&mut scale, &["spec", "replicas"], replicas.into());
+    }
+    if let Some(selector) = at(object, &paths.selector).and_then(Value::as_str).filter(|text| !text.is_empty()) {
+        set(&mut scale, &["status", "selector"], selector.into());
+    }
+    scale
+}
+
+fn at<'v>(object: &'v Value, path: &[String]) -> Option<&'v Value> {
+    if path.is_empty() {
+        return None;
+    }
+    path.iter().try_fold(object, |value, step| value.get(step)).filter(|value| !value.is_null())
+}
+
+/// Sets a field, with the objects on the way to it.
+fn set(object: &mut Value, path: &[&str], value: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        *object = value;
+        return;
+    };
+    if !object.is_object() {
+        *object = json!({});
+    }
+    if let Some(fields) = object.as_object_mut() {
+        set(fields.entry(*first).or_insert(Value::Null), rest, value);
+    }
+}
+
+/// The Scale as a kind of its own, found under the plural of its parent.
+fn kind(parent: &Resource) -> Resource {
+    let column = |name: &str, kind: &str, path: &str| {
+        Some(Column {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            format: String::new(),
+            description: String::new(),
+            priority: 0,
+            cell: Cell::Path(JsonPath::parse(path).ok()?),
+        })
+    };
+    let columns = [
+        column("Desired", "integer", ".spec.replicas"),
+        column("Available", "integer", ".status.replicas"),
+        column("Age", "date", ".metadata.creationTimestamp"),
+    ];
+    Resource {
+        group: "autoscaling".to_owned(),
+        version: "v1".to_owned(),
+        kind: "Scale".to_owned(),
+        plural: parent.plural.clone(),
+        singular: String::new(),
+        list_kind: "ScaleList".to_owned(),
+        short_names: Vec::new(),
+        categories: Vec::new(),
+        namespaced: parent.namespaced,
+        has_status: false,
+        scale: None,
+        verbs: &[],
+        message: None,
+        schema: Arc::clone(&SCHEMA),
+        open_api: None,
+        columns: columns.into_iter().flatten().collect(),
+        selectable: Vec::new(),
+        stored_as: Arc::clone(&parent.stored_as),
+        stored_api_version: API_VERSION.to_owned(),
+        conversion: Arc::new(Conversion::None),
+        // A kind with no behaviour of its own.
+        flavour: Flavour::Lease,
+    }
+}
+
+/// What is wrong with the numbers that the Scale of an object would show.
+pub(super) fn faults(resource: &Resource, object: &Value, part: Part) -> Vec<Cause> {
+    let Some(paths) = &resource.scale else { return Vec::new() };
+    let spec = (part == Part::Main).then_some(&paths.spec_replicas);
+    spec.into_iter().chain([&paths.status_replicas]).filter_map(|path| fault(object, path)).collect()
+}
+
+fn fault(object: &Value, path: &[String]) -> Option<Cause> {
+    let value = at(object, path)?;
+    let number = value.as_i64()?;
+    let problem = if number < 0 {
+        "should be a non-negative integer".to_owned()
+    } else if number > i64::from(i32::MAX) {
+        format!("should be less than or equal to {}", i32::MAX)
+    } else {
+        return None;
+    };
+    Some(Cause::invalid(&format!(".{}", path.join(".")), value, &problem))
+}
