@@ -334,7 +334,7 @@ mod tests {
             (
                 json!({"ports": [{"n": 1, "v": "a", "tags": ["x"]}, {"n": 2}]}),
                 json!({"ports": [{"n": 2, "v": "b"}, {"n": 1, "tags": ["y"]}]}),
-                json!({"ports": [{"n": 2, "v": "b"}, {"n": 1, "v": "a", "tags": ["x", "y"]}]}),
+                json!({"ports": [{"n": 2, "v": "b"}, {"n": 1, "v": "a", "tags": ["y", "x"]}]}),
             ),
             (
                 json!({"ports": [{"n": 1}, {"n": 2}, {"n": 3}]}),
