@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use crate::builtin::DEFINITIONS;
 use crate::gc::{self, Work};
+use crate::limits::Limits;
 use crate::registry::Registry;
 use crate::store::{Change, Index, Store, StoreError};
 
@@ -15,6 +16,7 @@ pub(crate) struct Core {
     registry: SharedRegistry,
     closing: watch::Sender<bool>,
     garbage: Arc<Work>,
+    limits: Limits,
 }
 
 impl Drop for Core {
@@ -61,7 +63,11 @@ impl Core {
         };
         let store = Store::open(file, loaded, Box::new(hook))?;
         gc::start(store.handle().clone(), registry.clone(), Arc::clone(&work)).map_err(StoreError::Thread)?;
-        Ok(Self { store, registry, closing: watch::Sender::new(false), garbage: work })
+        Ok(Self { store, registry, closing: watch::Sender::new(false), garbage: work, limits: Limits::default() })
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     pub(crate) fn store(&self) -> &Store {

@@ -42,13 +42,10 @@ struct Queue {
 impl Work {
     /// Queues everything that a killed process may have left undone.
     pub(crate) fn scan(&self, index: &Index) {
-        let tasks = index.all().filter_map(|(resource, object)| {
-            if &**resource == NAMESPACES && object::is_deleting(object) {
-                return Some(Task::Namespace(object::name(object).to_owned()));
-            }
-            let owned = object::owners(object).any(|owner| index.locate(owner.uid).is_none());
-            owned.then(|| Task::Owned(key_of(resource, object)))
-        });
+        let terminating = index.list(NAMESPACES, "");
+        let terminating = terminating.iter().filter(|namespace| object::is_deleting(namespace));
+        let tasks = terminating.map(|namespace| Task::Namespace(object::name(namespace).to_owned()));
+        let tasks = tasks.chain(index.orphaned().into_iter().map(Task::Owned));
         self.add(tasks);
     }
 
@@ -187,14 +184,6 @@ fn state_of(registry: &Registry, txn: &Txn<'_>, dependent: &Key, owner: &OwnerRe
         key.resource == resource.stored_as && (key.namespace.is_empty() || key.namespace == dependent.namespace)
     });
     if found { Owner::Present } else { Owner::Gone }
-}
-
-fn key_of(resource: &Arc<str>, object: &Value) -> Key {
-    Key {
-        resource: Arc::clone(resource),
-        namespace: object::namespace(object).to_owned(),
-        name: object::name(object).to_owned(),
-    }
 }
 
 #[cfg(test)]

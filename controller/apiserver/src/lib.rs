@@ -20,14 +20,17 @@ mod conversion;
 mod core;
 mod crd;
 mod discovery;
+mod expire;
 mod flavour;
 mod gc;
 mod gotext;
 mod handlers;
 mod jsonpath;
 mod lifecycle;
+mod limits;
 mod object;
 mod openapi;
+mod pretty;
 mod registry;
 mod represent;
 mod request;
@@ -98,6 +101,7 @@ impl ApiServer {
         let make = DirBuilder::new().recursive(true).mode(0o700).create(dir);
         make.map_err(|source| Error::Directory { path: dir.to_owned(), source })?;
         let core = Arc::new(Core::open(&dir.join(FILE))?);
+        tokio::spawn(expire::run(Arc::downgrade(&core)));
         let server = Self { core, dir: dir.to_owned() };
         for name in ["default", "kube-system"] {
             let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});

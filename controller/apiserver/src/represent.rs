@@ -1,13 +1,21 @@
 //! The form in which a client wants objects: whole, as a table, or only their metadata. Chosen by the Accept header.
 
-use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
-use serde_json::{Value, json};
+use std::sync::Arc;
 
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use crate::handlers::Listed;
 use crate::registry::Resource;
 use crate::request::Query;
 use crate::status::ApiError;
 use crate::table::{self, Include};
+
+/// A list is sent in pieces of at least this many bytes.
+const CHUNK: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -60,6 +68,52 @@ impl Form {
     }
 }
 
+/// A list of stored objects as an answer. Made while it is sent, some objects at a time, so that a list of everything
+/// does not stand in memory as a whole.
+pub(crate) fn list(
+    form: Form,
+    resource: &Arc<Resource>,
+    metadata: Map<String, Value>,
+    objects: Vec<Listed>,
+) -> Response {
+    let (kind, group_version, items) = match form {
+        Form::Whole => (resource.list_kind.as_str(), resource.api_version(), "items"),
+        Form::Partial => ("PartialObjectMetadataList", "meta.k8s.io/v1".to_owned(), "items"),
+        Form::Table(_) => ("Table", "meta.k8s.io/v1".to_owned(), "rows"),
+    };
+    let mut head = json!({"kind": kind, "apiVersion": group_version, "metadata": metadata});
+    if let Form::Table(_) = form {
+        crate::object::set_field(&mut head, "columnDefinitions", table::column_definitions(resource));
+    }
+    let mut begun = head.to_string();
+    // Reopened, so that the items come last whatever the order of fields is.
+    begun.pop();
+    begun.push_str(&format!(",\"{items}\":["));
+    let resource = Arc::clone(resource);
+    let mut objects = objects.into_iter();
+    let mut first = true;
+    let mut waiting = Some(begun.into_bytes());
+    let mut chunks = std::iter::from_fn(move || {
+        let mut chunk = waiting.take()?;
+        for object in objects.by_ref() {
+            if !std::mem::take(&mut first) {
+                chunk.push(b',');
+            }
+            chunk.extend(object.into_item(form, &resource));
+            if chunk.len() >= CHUNK {
+                waiting = Some(Vec::new());
+                return Some(Bytes::from(chunk));
+            }
+        }
+        chunk.extend(b"]}");
+        Some(Bytes::from(chunk))
+    });
+    let start = chunks.next().unwrap_or_default();
+    let Some(second) = chunks.next() else { return json(StatusCode::OK, start) };
+    let chunks = [start, second].into_iter().chain(chunks).map(Ok::<_, std::convert::Infallible>);
+    json(StatusCode::OK, Body::from_stream(futures::stream::iter(chunks)))
+}
+
 fn form_of(range: &str, include: Include) -> Option<Form> {
     let mut parts = range.split(';').map(str::trim);
     let kind = parts.next()?;
@@ -80,7 +134,12 @@ fn form_of(range: &str, include: Include) -> Option<Form> {
 
 /// A JSON answer.
 pub(crate) fn answer(code: StatusCode, body: &Value) -> Response {
-    let mut response = (code, body.to_string()).into_response();
+    json(code, body.to_string())
+}
+
+/// An answer that is JSON already.
+pub(crate) fn json(code: StatusCode, body: impl Into<Body>) -> Response {
+    let mut response = (code, body.into()).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

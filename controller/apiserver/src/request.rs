@@ -74,8 +74,14 @@ impl Query {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str()).unwrap_or_default()
     }
 
+    /// Whether a parameter is there, with whatever value.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(key, _)| key == name)
+    }
+
+    /// A parameter that is there is true, unless it says otherwise; as upstream reads them.
     pub(crate) fn flag(&self, name: &str) -> bool {
-        matches!(self.get(name), "true" | "1")
+        self.has(name) && !matches!(self.get(name), "0") && !self.get(name).eq_ignore_ascii_case("false")
     }
 
     /// Whether nothing may be stored.

@@ -125,11 +125,17 @@ struct Failure {
     message: String,
     subject: Option<Subject>,
     causes: Vec<Cause>,
+    /// Seconds after which the request may be tried again.
+    retry_after: Option<u32>,
+    /// A continue token to go on with.
+    resume: Option<String>,
 }
 
 impl ApiError {
     fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self(Box::new(Failure { code, reason, message: message.into(), subject: None, causes: Vec::new() }))
+        let message = message.into();
+        let (causes, retry_after) = (Vec::new(), None);
+        Self(Box::new(Failure { code, reason, message, subject: None, causes, retry_after, resume: None }))
     }
 
     fn about(mut self, subject: Subject) -> Self {
@@ -223,6 +229,41 @@ impl ApiError {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
     }
 
+    /// A version asked for that is not there yet.
+    pub(crate) fn too_new(asked: u64, current: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+        let mut error = Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message).about(Subject::default());
+        error.0.causes = vec![Cause::new("ResourceVersionTooLarge", "", "Too large resource version".to_owned())];
+        error.0.retry_after = Some(1);
+        error
+    }
+
+    /// More requests than are worked on at once.
+    pub(crate) fn too_many_requests() -> Self {
+        let message = "Too many requests, please try again later.";
+        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message).about(Subject::default());
+        error.0.retry_after = Some(1);
+        error
+    }
+
+    /// A version asked for that is no longer remembered.
+    pub(crate) fn gone(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::GONE, "Expired", message)
+    }
+
+    /// As [`Self::gone`], for the page of a list; `resume` continues it on the newest state.
+    pub(crate) fn expired_page(resume: &str) -> Self {
+        let mut error = Self::gone(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+             without the continue parameter, or use the continue token in this response to retrieve the remainder of \
+             the results. Continuing with the provided token results in an inconsistent list - objects that were \
+             created, modified, or deleted between the time the first chunk was returned and now may show up in the \
+             list.",
+        );
+        error.0.resume = Some(resume.to_owned());
+        error
+    }
+
     /// The version asked for has left the history that watches can be served from.
     pub(crate) fn expired(asked: u64, oldest: u64) -> Self {
         Self::new(StatusCode::GONE, "Expired", format!("too old resource version: {asked} ({oldest})"))
@@ -259,6 +300,9 @@ impl ApiError {
         if !self.0.reason.is_empty() {
             crate::object::set_field(&mut status, "reason", self.0.reason.into());
         }
+        if let Some(resume) = &self.0.resume {
+            crate::object::set_meta(&mut status, "continue", resume.as_str());
+        }
         if let (Some(details), Some(status)) = (self.details(), status.as_object_mut()) {
             status.insert("details".to_owned(), details);
         }
@@ -274,9 +318,14 @@ impl ApiError {
             }
         }
         if !self.0.causes.is_empty() {
-            let causes =
-                self.0.causes.iter().map(|c| json!({"reason": c.reason, "message": c.message, "field": c.field}));
+            let causes = self.0.causes.iter().map(|c| match c.field.as_str() {
+                "" => json!({"reason": c.reason, "message": c.message}),
+                field => json!({"reason": c.reason, "message": c.message, "field": field}),
+            });
             details.insert("causes".to_owned(), causes.collect());
+        }
+        if let Some(seconds) = self.0.retry_after {
+            details.insert("retryAfterSeconds".to_owned(), seconds.into());
         }
         Some(Value::Object(details))
     }
@@ -284,6 +333,10 @@ impl ApiError {
 
 impl From<crate::store::StoreError> for ApiError {
     fn from(error: crate::store::StoreError) -> Self {
+        // What etcd refuses, upstream passes on as it is, without a reason.
+        if error.is_too_large() || error.is_no_space() {
+            return Self::unexplained(error.to_string());
+        }
         Self::internal(error)
     }
 }
@@ -298,6 +351,9 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.0.code, self.to_value().to_string()).into_response();
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(seconds) = self.0.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
         response
     }
 }

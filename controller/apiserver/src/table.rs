@@ -28,7 +28,8 @@ pub(crate) fn table<'a>(
     })
 }
 
-fn column_definitions(resource: &Resource) -> Value {
+/// The names and types of a table's columns.
+pub(crate) fn column_definitions(resource: &Resource) -> Value {
     let name = json!({
         "name": "Name", "type": "string", "format": "name", "description": "Name of the object", "priority": 0,
     });
@@ -40,7 +41,8 @@ fn column_definitions(resource: &Resource) -> Value {
     resource.is_listed_by_name().then_some(name).into_iter().chain(others).collect()
 }
 
-fn row(resource: &Resource, object: &Value, include: Include) -> Value {
+/// An object's row.
+pub(crate) fn row(resource: &Resource, object: &Value, include: Include) -> Value {
     let name = resource.is_listed_by_name().then(|| Value::from(crate::object::name(object)));
     let cells: Vec<Value> = name.into_iter().chain(resource.columns.iter().map(|c| cell(c, object))).collect();
     let mut row = Map::new();

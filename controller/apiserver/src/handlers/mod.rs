@@ -4,8 +4,10 @@ mod apply;
 mod create;
 mod delete;
 mod json_patch;
+mod list_options;
 mod metadata;
 mod options;
+mod page;
 mod patch;
 mod read;
 mod scale;
@@ -21,6 +23,7 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
 
 use self::options::Options;
 use self::write::{Ownership, Write};
@@ -29,7 +32,9 @@ use crate::registry::Resource;
 use crate::represent::{self, Form};
 use crate::request::{Query, ResourcePath, read_body};
 use crate::status::ApiError;
-use crate::{discovery, openapi};
+use crate::{discovery, openapi, pretty};
+
+pub(crate) use read::Listed;
 
 /// A request about a resource, with all that the verbs need.
 pub(crate) struct Call {
@@ -68,12 +73,26 @@ impl Call {
 
 /// Answers any request; errors become a Status.
 pub(crate) async fn handle(core: Arc<Core>, request: Request<Body>) -> Response {
-    route(&core, request).await.unwrap_or_else(IntoResponse::into_response)
+    let query = match Query::parse(request.uri()) {
+        Ok(query) => query,
+        Err(error) => return error.into_response(),
+    };
+    let is_watch = request.method() == Method::GET && query.flag("watch");
+    let pretty = !is_watch && pretty::is_wanted(&query, request.headers());
+    let response = match core.limits().enter(request.method(), is_watch).await {
+        Ok(place) => route(&core, request, query, place).await.unwrap_or_else(IntoResponse::into_response),
+        Err(error) => error.into_response(),
+    };
+    if pretty { pretty::indent(response) } else { response }
 }
 
-async fn route(core: &Arc<Core>, request: Request<Body>) -> Result<Response, ApiError> {
+async fn route(
+    core: &Arc<Core>,
+    request: Request<Body>,
+    query: Query,
+    place: OwnedSemaphorePermit,
+) -> Result<Response, ApiError> {
     let (head, body) = request.into_parts();
-    let query = Query::parse(&head.uri)?;
     let registry = core.registry();
     let Some(path) = ResourcePath::parse(head.uri.path()) else {
         if head.method != Method::GET {
@@ -103,7 +122,7 @@ async fn route(core: &Arc<Core>, request: Request<Body>) -> Result<Response, Api
     };
     let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };
     match (head.method, path.name) {
-        (Method::GET, None) if call.query.flag("watch") => watch::watch(core, call),
+        (Method::GET, None) if call.query.flag("watch") => watch::watch(core, call, place),
         (Method::GET, None) => read::list(core, &call),
         (Method::GET, Some(name)) => read::get(core, &call, &name),
         (Method::POST, None) => create::create(core, call, &read_body(body).await?).await,

@@ -1,51 +1,189 @@
-//! Get and list, from the in-memory index.
+//! Get and list, from the in-memory index: of the newest state, or of an earlier one that is still remembered.
+
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::response::Response;
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Call;
+use super::list_options::{ListOptions, Wanted, parse_version};
+use super::page::Token;
 use crate::core::Core;
 use crate::flavour;
-use crate::represent::answer;
+use crate::registry::{Flavour, Resource};
+use crate::represent::{self, Form};
 use crate::selector::Selector;
 use crate::status::ApiError;
+use crate::store::{Expired, Page, Record};
 
 pub(super) fn get(core: &Core, call: &Call, name: &str) -> Result<Response, ApiError> {
+    let wanted = parse_version(call.query.get("resourceVersion")).map_err(ApiError::unexplained)?;
     let key = call.resource.key(&call.namespace, name);
-    let found = core.store().read().get(&key);
+    let found = {
+        let index = core.store().read();
+        if wanted > index.version() {
+            return Err(ApiError::too_new(wanted, index.version()));
+        }
+        index.record(&key).cloned()
+    };
     let found = found.ok_or_else(|| ApiError::not_found(call.resource.subject(name)))?;
-    let served = flavour::to_served(&call.resource, Value::clone(&found))?;
-    Ok(answer(StatusCode::OK, &call.form.object(&call.resource, &served)))
+    if call.form == Form::Whole
+        && let Some(bytes) = as_stored(&call.resource, &found)
+    {
+        return Ok(represent::json(StatusCode::OK, bytes.into_owned()));
+    }
+    Ok(represent::answer(StatusCode::OK, &call.form.object(&call.resource, &served(&call.resource, &found)?)))
 }
 
-/// Answers the newest state whole: `limit` is not followed, so there never is a `continue`.
+/// An object in the version that the client asked for.
+pub(super) fn served(resource: &Resource, record: &Record) -> Result<Value, ApiError> {
+    flavour::to_served(resource, Value::clone(&record.value()))
+}
+
+/// The object's bytes, when they can be sent as they are.
+pub(super) fn as_stored<'a>(resource: &Resource, record: &'a Record) -> Option<Cow<'a, [u8]>> {
+    let bytes = record.json();
+    let current = match resource.flavour {
+        Flavour::NewEvent => false,
+        // The fields of stored objects are in order, which begins with their version.
+        Flavour::Custom => {
+            let version = resource.api_version();
+            let rest = bytes.strip_prefix(b"{\"apiVersion\":\"");
+            rest.and_then(|rest| rest.strip_prefix(version.as_bytes())).is_some_and(|rest| rest.starts_with(b"\""))
+        }
+        _ => true,
+    };
+    current.then_some(bytes)
+}
+
+/// Whether an object is selected.
+pub(super) fn is_selected(resource: &Resource, selector: &Selector, record: &Record) -> Result<bool, ApiError> {
+    if selector.is_empty() {
+        return Ok(true);
+    }
+    let object = record.value();
+    if flavour::is_stored_form(resource, &object) {
+        return Ok(selector.matches(&object));
+    }
+    Ok(selector.matches(&served(resource, record)?))
+}
+
 pub(super) fn list(core: &Core, call: &Call) -> Result<Response, ApiError> {
-    let resource = &call.resource;
-    if !call.query.get("continue").is_empty() {
-        return Err(ApiError::bad_request("continue key is not valid: this server answers lists whole"));
+    let options = ListOptions::parse(call)?;
+    let page = page(core, call, &options.wanted)?;
+    let (version, total) = (page.version, page.objects.len());
+    let mut taken = 0;
+    let mut last = String::new();
+    let mut objects = Vec::new();
+    for (place, record) in page.objects {
+        if options.limit > 0 && objects.len() == options.limit {
+            break;
+        }
+        taken += 1;
+        if is_selected(&call.resource, &options.selector, &record)? {
+            objects.push(Listed::new(call.form, &call.resource, record)?);
+        }
+        last = place;
     }
-    let selector = Selector::parse(resource, call.query.get("labelSelector"), call.query.get("fieldSelector"))?;
-    let snapshot = core.store().read().snapshot(&resource.stored_as, &call.namespace);
-    let wanted = parse_version(call.query.get("resourceVersion"))?.unwrap_or_default();
-    if wanted > snapshot.version {
-        let now = snapshot.version;
-        return Err(ApiError::timeout(format!("Too large resource version: {wanted}, current: {now}")));
+    let mut metadata = Map::new();
+    metadata.insert("resourceVersion".to_owned(), version.to_string().into());
+    if taken < total {
+        let inside = last.strip_prefix(&prefix(&call.namespace)).unwrap_or(&last);
+        // The zero byte is the least that can follow: what comes next begins right behind the last object.
+        let next = Token { version: Some(version), start: format!("{inside}\0") };
+        metadata.insert("continue".to_owned(), next.encode().into());
+        if options.selector.is_empty() {
+            metadata.insert("remainingItemCount".to_owned(), (total - taken).into());
+        }
+    } else if call.resource.is_custom() && call.form == Form::Whole {
+        metadata.insert("continue".to_owned(), "".into());
     }
-    if call.query.get("resourceVersionMatch") == "Exact" && wanted != snapshot.version {
-        return Err(ApiError::expired(wanted, snapshot.version));
-    }
-    let served = snapshot.objects.iter().map(|object| flavour::to_served(resource, Value::clone(object)));
-    let served = served.filter(|served| served.as_ref().map_or(true, |object| selector.matches(object)));
-    let served = served.collect::<Result<Vec<Value>, _>>()?;
-    Ok(answer(StatusCode::OK, &call.form.list(resource, &served, snapshot.version)))
+    Ok(represent::list(call.form, &call.resource, metadata, objects))
 }
 
-/// A resource version in a query; `None` when absent.
-pub(super) fn parse_version(text: &str) -> Result<Option<u64>, ApiError> {
-    if text.is_empty() {
-        return Ok(None);
+/// The objects of the state that is wanted, or why it cannot be shown.
+fn page(core: &Core, call: &Call, wanted: &Wanted) -> Result<Page, ApiError> {
+    let index = core.store().read();
+    let (resource, namespace) = (&call.resource.stored_as, &call.namespace);
+    let newest = index.version();
+    let asked = match wanted {
+        Wanted::Newest(version) | Wanted::Exact(version) | Wanted::After(Token { version: Some(version), .. }) => {
+            *version
+        }
+        Wanted::After(_) => 0,
+    };
+    if asked > newest {
+        return Err(ApiError::too_new(asked, newest));
     }
-    let bad = |_| ApiError::bad_request(format!("invalid resource version {text:?}: must be a decimal number"));
-    text.parse().map(Some).map_err(bad)
+    match wanted {
+        // A page of nothing: also what a version of zero means.
+        Wanted::Newest(_) => index.page(resource, namespace, "", 0),
+        Wanted::Exact(version) => index.page(resource, namespace, "", *version),
+        Wanted::After(token) => {
+            let start = format!("{}{}", prefix(namespace), token.start);
+            index.page(resource, namespace, &start, token.version.unwrap_or_default())
+        }
+    }
+    .map_err(|Expired { .. }| match wanted {
+        Wanted::After(token) => {
+            let anew = Token { version: None, start: token.start.clone() };
+            ApiError::expired_page(&anew.encode())
+        }
+        _ => ApiError::gone("The resourceVersion for the provided list is too old."),
+    })
+}
+
+fn prefix(namespace: &str) -> String {
+    if namespace.is_empty() { String::new() } else { format!("{namespace}/") }
+}
+
+/// An object of a list, to be written when its turn comes.
+pub(crate) enum Listed {
+    /// One that needs no conversion, so that nothing can go wrong any more.
+    Stored(Arc<Record>),
+    /// One that was converted, as JSON.
+    Made(Vec<u8>),
+}
+
+impl Listed {
+    fn new(form: Form, resource: &Resource, record: Arc<Record>) -> Result<Self, ApiError> {
+        if resource.flavour != Flavour::Custom || as_stored(resource, &record).is_some() {
+            return Ok(Self::Stored(record));
+        }
+        Ok(Self::Made(item(form, resource, served(resource, &record)?)))
+    }
+
+    /// The object as an item of the list.
+    pub(crate) fn into_item(self, form: Form, resource: &Resource) -> Vec<u8> {
+        let record = match self {
+            Self::Made(bytes) => return bytes,
+            Self::Stored(record) => record,
+        };
+        if form == Form::Whole
+            && resource.is_custom()
+            && let Some(bytes) = as_stored(resource, &record)
+        {
+            return bytes.into_owned();
+        }
+        // Only conversions fail, and this object needs none.
+        item(form, resource, served(resource, &record).unwrap_or_default())
+    }
+}
+
+fn item(form: Form, resource: &Resource, mut object: Value) -> Vec<u8> {
+    let item = match form {
+        Form::Whole => {
+            // Items of built-in kinds do not say what they are; upstream's list types do that for them.
+            if !resource.is_custom() {
+                crate::object::remove_field(&mut object, "kind");
+                crate::object::remove_field(&mut object, "apiVersion");
+            }
+            object
+        }
+        Form::Partial => crate::table::partial(&object),
+        Form::Table(include) => crate::table::row(resource, &object, include),
+    };
+    serde_json::to_vec(&item).unwrap_or_default()
 }

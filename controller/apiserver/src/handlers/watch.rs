@@ -1,103 +1,80 @@
-//! Watch: a stream of changes from the resource's ring. The stream pulls; nothing is queued per client, so a client
-//! that does not read costs nothing, and one that falls behind the ring is told to list again (410).
+//! Watch: a stream of changes from the resource's ring. The stream pulls a few events at a time; nothing is queued per
+//! client, so a client that does not read costs nothing, and one that falls behind the ring is told to list again
+//! (410). What is sent for an event is made once for all watchers that want it in the same form.
+//!
+//! Not served: watches over websockets, which only browsers need.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderValue, header};
+use http::StatusCode;
 use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until};
 
 use super::Call;
-use super::read::parse_version;
+use super::list_options::WatchOptions;
+use super::read::{as_stored, is_selected, served};
 use crate::core::Core;
-use crate::flavour;
 use crate::object;
 use crate::registry::Resource;
-use crate::represent::Form;
+use crate::represent::{self, Form};
 use crate::selector::Selector;
-use crate::status::{ApiError, Cause};
-use crate::store::{Change, ChangeKind};
+use crate::status::ApiError;
+use crate::store::{self, ChangeKind, Record};
 use crate::table;
 
-/// A watch without `timeoutSeconds` ends after this time, as upstream's shortest does.
+/// A watch without `timeoutSeconds` ends after this time, as upstream's shortest does, and somewhat later, so that
+/// watches that began together do not all end together.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+const SPREAD: u64 = 30 * 60;
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
-/// Clients that asked for bookmarks learn the current version at least this often.
+/// Clients that asked for bookmarks learn the current version at least this often, and this long before the end.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
-pub(super) fn watch(core: &Arc<Core>, call: Call) -> Result<Response, ApiError> {
+pub(super) fn watch(core: &Arc<Core>, call: Call, place: OwnedSemaphorePermit) -> Result<Response, ApiError> {
     // A watch that ended at once would be asked for again at once.
     if core.is_closing() {
         return Err(ApiError::unavailable());
     }
-    let query = &call.query;
-    let selector = Selector::parse(&call.resource, query.get("labelSelector"), query.get("fieldSelector"))?;
-    let from = parse_version(query.get("resourceVersion"))?.unwrap_or_default();
-    let initial_asked = query.flag("sendInitialEvents");
-    check_initial(&call)?;
-    let timeout = match query.get("timeoutSeconds") {
-        "" => DEFAULT_TIMEOUT,
-        text => {
-            let bad = |_| ApiError::bad_request(format!("invalid timeoutSeconds {text:?}: must be whole seconds"));
-            Duration::from_secs(text.parse().map_err(bad)?).min(LONGEST_TIMEOUT)
-        }
+    let options = WatchOptions::parse(&call)?;
+    let timeout = match options.timeout {
+        Some(seconds) => Duration::from_secs(seconds).min(LONGEST_TIMEOUT),
+        None => DEFAULT_TIMEOUT + Duration::from_secs(uuid::Uuid::new_v4().as_u64_pair().0 % SPREAD),
     };
 
     // Subscribed before the first read: a change in between wakes the stream, none is missed.
     let wake = core.store().subscribe(&call.resource.stored_as);
-    let now = Instant::now();
+    let end = Instant::now() + timeout;
     let mut stream = Stream {
         core: Arc::clone(core),
-        bookmarks: query.flag("allowWatchBookmarks"),
+        bookmarks: options.bookmarks,
+        shape: format!("{:?} {}", call.form, call.resource.api_version()),
         resource: call.resource,
         namespace: call.namespace,
-        selector,
+        selector: options.selector,
         form: call.form,
-        position: from,
+        position: options.from,
         waiting: VecDeque::new(),
         wake,
-        end: now + timeout,
-        next_bookmark: now + BOOKMARK_EVERY,
+        end,
+        next_bookmark: end,
         columns_sent: false,
         ended: false,
+        _place: place,
     };
-    if initial_asked || from == 0 {
-        stream.send_state(initial_asked);
-    }
+    stream.plan_bookmark();
+    stream.begin(options.initial);
     let body = Body::from_stream(futures::stream::unfold(stream, |mut stream| async move {
         let line = stream.next_line().await?;
         Some((Ok::<_, std::convert::Infallible>(line), stream))
     }));
-    let mut response = body.into_response();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Ok(response)
-}
-
-/// The combinations upstream allows around `sendInitialEvents`.
-fn check_initial(call: &Call) -> Result<(), ApiError> {
-    let matching = call.query.get("resourceVersionMatch");
-    let asked = !call.query.get("sendInitialEvents").is_empty();
-    let mut causes = Vec::new();
-    if asked && matching != "NotOlderThan" {
-        causes.push(Cause::forbidden("resourceVersionMatch", "sendInitialEvents requires setting it to NotOlderThan"));
-    }
-    if call.query.flag("sendInitialEvents") && !call.query.flag("allowWatchBookmarks") {
-        causes.push(Cause::forbidden("allowWatchBookmarks", "sendInitialEvents requires it to be true"));
-    }
-    if !asked && !matching.is_empty() {
-        causes.push(Cause::forbidden(
-            "resourceVersionMatch",
-            "is forbidden for watch unless sendInitialEvents is provided",
-        ));
-    }
-    let subject =
-        crate::status::Subject { group: "meta.k8s.io".into(), kind: "ListOptions".into(), name: String::new() };
-    if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid(subject, causes)) }
+    Ok(represent::json(StatusCode::OK, body))
 }
 
 struct Stream {
@@ -106,6 +83,8 @@ struct Stream {
     namespace: String,
     selector: Selector,
     form: Form,
+    /// What watchers have in common that are sent the same.
+    shape: String,
     bookmarks: bool,
     /// All changes up to this version were sent or are waiting.
     position: u64,
@@ -115,30 +94,46 @@ struct Stream {
     next_bookmark: Instant,
     columns_sent: bool,
     ended: bool,
+    _place: OwnedSemaphorePermit,
 }
 
 enum Event {
-    Object(&'static str, Arc<Value>),
-    /// A deletion that only this watcher sees: the object left the selector at this version.
-    Left(Arc<Value>, u64),
+    /// An object of the present state.
+    Present(Arc<Record>),
+    Change(&'static str, Arc<store::Event>),
+    /// A deletion that only this watcher sees: the object left the selector with this change.
+    Left(Arc<store::Event>),
     Bookmark(u64, bool),
     Error(ApiError),
 }
 
 impl Stream {
-    /// Queues the present state as additions, followed by the bookmark that ends it when asked for.
-    fn send_state(&mut self, bookmark: bool) {
-        let snapshot = self.core.store().read().snapshot(&self.resource.stored_as, &self.namespace);
-        for object in snapshot.objects {
-            match self.sees(&object) {
-                Ok(true) => self.waiting.push_back(Event::Object("ADDED", object)),
+    /// Queues the present state when that was asked for, followed by the bookmark that ends it.
+    fn begin(&mut self, initial: bool) {
+        let (page, newest) = {
+            let index = self.core.store().read();
+            let wanted = initial.then(|| index.page(&self.resource.stored_as, &self.namespace, "", 0).ok());
+            (wanted.flatten(), index.version())
+        };
+        let Some(page) = page else {
+            if self.position == 0 {
+                self.position = newest;
+            }
+            return;
+        };
+        if self.position > newest {
+            return self.fail(ApiError::too_new(self.position, newest));
+        }
+        for (_, record) in page.objects {
+            match self.sees(&record) {
+                Ok(true) => self.waiting.push_back(Event::Present(record)),
                 Ok(false) => {}
                 Err(error) => return self.fail(error),
             }
         }
-        self.position = snapshot.version;
-        if bookmark {
-            self.waiting.push_back(Event::Bookmark(snapshot.version, true));
+        self.position = page.version;
+        if self.bookmarks {
+            self.waiting.push_back(Event::Bookmark(page.version, true));
         }
     }
 
@@ -148,11 +143,15 @@ impl Stream {
         self.ended = true;
     }
 
-    fn sees(&self, object: &Value) -> Result<bool, ApiError> {
-        if flavour::is_stored_form(&self.resource, object) {
-            return Ok(self.selector.matches(object));
-        }
-        Ok(self.selector.matches(&flavour::to_served(&self.resource, object.clone())?))
+    fn sees(&self, record: &Record) -> Result<bool, ApiError> {
+        is_selected(&self.resource, &self.selector, record)
+    }
+
+    fn plan_bookmark(&mut self) {
+        let now = Instant::now();
+        let last = self.end.checked_sub(LAST_BOOKMARK).filter(|last| *last > now);
+        let next = (now + BOOKMARK_EVERY).min(last.unwrap_or(self.end));
+        self.next_bookmark = if self.bookmarks { next } else { self.end };
     }
 
     /// The next line of the stream; `None` once it is over.
@@ -169,14 +168,13 @@ impl Stream {
             if !self.waiting.is_empty() {
                 continue;
             }
-            let bookmark_at = if self.bookmarks { self.next_bookmark } else { self.end };
             tokio::select! {
                 changed = self.wake.changed() => self.ended = changed.is_err(),
-                () = sleep_until(self.end.min(bookmark_at)) => {
+                () = sleep_until(self.end.min(self.next_bookmark)) => {
                     self.ended = Instant::now() >= self.end;
                     if self.bookmarks {
-                        self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
                         self.waiting.push_back(Event::Bookmark(self.position, false));
+                        self.plan_bookmark();
                     }
                 }
                 () = self.core.closing() => self.ended = true,
@@ -184,15 +182,10 @@ impl Stream {
         }
     }
 
-    /// Queues what happened since `position`.
+    /// Queues the next of what happened since `position`.
     fn pull(&mut self) {
         let found = self.core.store().read().changes_since(&self.resource.stored_as, self.position);
-        let current = self.core.store().read().version();
         match found {
-            // A version from the future can only come from a store that was lost or replaced: list again.
-            Ok(_) if self.position > current => {
-                self.fail(ApiError::expired(self.position, current));
-            }
             Ok((changes, position)) => {
                 for change in changes {
                     match self.event(&change) {
@@ -202,76 +195,100 @@ impl Stream {
                 }
                 self.position = position;
             }
-            Err(expired) => {
-                self.fail(ApiError::expired(self.position, expired.oldest));
-            }
+            Err(expired) => self.fail(ApiError::expired(self.position, expired.oldest)),
         }
     }
 
     /// What a change means to this watcher: objects that enter or leave the selector are added or deleted to it.
-    fn event(&self, change: &Change) -> Result<Option<Event>, ApiError> {
+    fn event(&self, change: &Arc<store::Event>) -> Result<Option<Event>, ApiError> {
         if !self.namespace.is_empty() && change.key.namespace != self.namespace {
             return Ok(None);
         }
+        let deleted = change.kind == ChangeKind::Deleted;
         let before = match &change.previous {
-            Some(previous) => self.sees(previous)?.then_some(previous),
-            None => None,
+            Some(previous) => self.sees(previous)?,
+            None => false,
         };
-        let after = change.kind != ChangeKind::Deleted && self.sees(&change.object)?;
+        let after = !deleted && self.sees(&change.object)?;
         Ok(match (before, after) {
-            (None, false) => None,
-            (None, true) => Some(Event::Object("ADDED", Arc::clone(&change.object))),
-            (Some(_), true) => Some(Event::Object("MODIFIED", Arc::clone(&change.object))),
-            (Some(_), false) if change.kind == ChangeKind::Deleted => {
-                Some(Event::Object("DELETED", Arc::clone(&change.object)))
-            }
-            (Some(previous), false) => Some(Event::Left(Arc::clone(previous), change.version)),
+            (false, false) => None,
+            (false, true) => Some(Event::Change("ADDED", Arc::clone(change))),
+            (true, true) => Some(Event::Change("MODIFIED", Arc::clone(change))),
+            (true, false) if deleted => Some(Event::Change("DELETED", Arc::clone(change))),
+            (true, false) => Some(Event::Left(Arc::clone(change))),
         })
     }
 
     fn line(&mut self, event: &Event) -> Bytes {
-        let (kind, object) = match event {
-            Event::Error(error) => ("ERROR", Ok(error.to_value())),
-            Event::Bookmark(version, initial_end) => ("BOOKMARK", Ok(self.bookmark(*version, *initial_end))),
-            Event::Object(kind, object) => (*kind, self.shaped(Value::clone(object))),
-            Event::Left(object, version) => {
-                let mut object = Value::clone(object);
-                object::set_meta(&mut object, "resourceVersion", version.to_string());
-                ("DELETED", self.shaped(object))
+        let made = match event {
+            Event::Error(error) => Ok(line("ERROR", error.to_value().to_string().as_bytes())),
+            Event::Bookmark(version, initial_end) => {
+                Ok(line("BOOKMARK", self.bookmark(*version, *initial_end).to_string().as_bytes()))
             }
-        };
-        let (kind, object) = match object {
-            Ok(object) => (kind, object),
-            Err(error) => {
-                self.waiting.clear();
-                self.ended = true;
-                ("ERROR", error.to_value())
+            Event::Present(record) => self.object_line("ADDED", record),
+            // The columns go along with the first row only, so that one is made for this watcher alone.
+            Event::Change(kind, change) if self.form != Form::Whole && !self.columns_sent => {
+                self.object_line(kind, &change.object)
             }
+            Event::Change(kind, change) => {
+                change.shape(&format!("{kind} {}", self.shape), || self.object_line(kind, &change.object))
+            }
+            Event::Left(change) => self.left_line(change),
         };
-        let mut line = json!({"type": kind, "object": object}).to_string();
-        line.push('\n');
-        line.into()
+        made.unwrap_or_else(|error| {
+            self.ended = true;
+            self.waiting.clear();
+            line("ERROR", error.to_value().to_string().as_bytes())
+        })
     }
 
-    fn shaped(&mut self, object: Value) -> Result<Value, ApiError> {
-        let object = flavour::to_served(&self.resource, object)?;
-        let Form::Table(include) = self.form else { return Ok(self.form.object(&self.resource, &object)) };
+    fn object_line(&mut self, kind: &str, record: &Record) -> Result<Bytes, ApiError> {
+        if self.form == Form::Whole
+            && let Some(bytes) = as_stored(&self.resource, record)
+        {
+            return Ok(line(kind, &bytes));
+        }
+        let shaped = self.shaped(served(&self.resource, record)?);
+        Ok(line(kind, shaped.to_string().as_bytes()))
+    }
+
+    fn left_line(&mut self, change: &store::Event) -> Result<Bytes, ApiError> {
+        let previous = change.previous.as_ref().unwrap_or(&change.object);
+        let mut object = served(&self.resource, previous)?;
+        object::set_meta(&mut object, "resourceVersion", change.version.to_string());
+        Ok(line("DELETED", self.shaped(object).to_string().as_bytes()))
+    }
+
+    /// A served object in the form asked for.
+    fn shaped(&mut self, object: Value) -> Value {
+        let Form::Table(include) = self.form else { return self.form.object(&self.resource, &object) };
         let metadata = json!({"resourceVersion": object::resource_version(&object)});
         let first = !std::mem::replace(&mut self.columns_sent, true);
-        Ok(table::table(&self.resource, std::iter::once(&object), metadata, include, first))
+        table::table(&self.resource, std::iter::once(&object), metadata, include, first)
     }
 
     fn bookmark(&mut self, version: u64, initial_end: bool) -> Value {
-        let mut metadata = json!({"resourceVersion": version.to_string(), "creationTimestamp": null});
+        let mut metadata = json!({"resourceVersion": version.to_string()});
         if initial_end {
             object::set_field(&mut metadata, "annotations", json!({"k8s.io/initial-events-end": "true"}));
         }
+        let (kind, api_version) = (&self.resource.kind, self.resource.api_version());
+        let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
         match self.form {
-            Form::Whole => {
-                json!({"kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata})
-            }
-            Form::Partial => table::partial(&json!({"metadata": metadata})),
-            Form::Table(include) => table::table(&self.resource, std::iter::empty(), metadata, include, false),
+            Form::Whole => object,
+            Form::Partial => table::partial(&object),
+            Form::Table(_) => self.shaped(object),
         }
     }
+}
+
+/// One event of the stream.
+fn line(kind: &str, object: &[u8]) -> Bytes {
+    let mut line = Vec::with_capacity(object.len() + 32);
+    line.extend(b"{\"type\":\"");
+    line.extend(kind.as_bytes());
+    line.extend(b"\",\"object\":");
+    line.extend(object);
+    line.extend(b"}\n");
+    line.into()
 }

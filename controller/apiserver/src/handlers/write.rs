@@ -19,9 +19,6 @@ use crate::schema::{self, Subject as Checked};
 use crate::status::{ApiError, Cause, Subject};
 use crate::store::{Key, Txn};
 
-/// Largest object stored, in bytes; etcd's limit.
-const OBJECT_LIMIT: usize = 1536 * 1024;
-
 /// Deepest nesting of an object stored. Readers of JSON stop at 128, and a list wraps its objects twice.
 pub(super) const DEPTH_LIMIT: usize = 120;
 
@@ -93,9 +90,6 @@ pub(super) fn check(
     causes.extend(scale::faults(resource, object, part));
     if !causes.is_empty() {
         return Err(ApiError::invalid(resource.kind_subject(object::name(object)), causes));
-    }
-    if object.to_string().len() > OBJECT_LIMIT {
-        return Err(ApiError::too_large(OBJECT_LIMIT));
     }
     Ok(())
 }

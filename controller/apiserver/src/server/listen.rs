@@ -1,28 +1,50 @@
 //! The accept loop: TLS, then HTTP/1.1 or HTTP/2 on each connection, with limits on how many and how slow.
+//!
+//! A connection is given up when TLS or the head of a request does not arrive in time, when nobody authenticates on it
+//! in time, when its client takes nothing of what is sent, and when the client is gone without a word (keep-alive of
+//! TCP, pings of HTTP/2). One on which nothing is asked for long is closed gracefully.
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::StatusCode;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use rustls::ServerConfig;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::auth::{self, Gate, Token};
+use super::patient::Patient;
 
 /// Connections at once; further ones wait in the system's queue.
 const MOST_CONNECTIONS: usize = 1024;
+/// Requests at once on one connection; upstream's number.
+const MOST_STREAMS: u32 = 250;
+/// Largest head of a request, in bytes.
+const LARGEST_HEAD: usize = 64 * 1024;
 /// TLS must be agreed, and request heads must arrive, within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often an idle HTTP/2 client is asked whether it is still there.
+/// Someone must have authenticated on a connection by then.
+const ANONYMOUS: Duration = Duration::from_secs(30);
+/// A connection on which nothing was asked for this long is closed once nothing runs on it any more.
+const IDLE: Duration = Duration::from_secs(10 * 60);
+/// How often an idle client is asked whether it is still there, and how long it has to answer.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
+const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(20);
+/// A client must take some of what is sent to it within this time.
+const WRITE_PATIENCE: Duration = Duration::from_secs(60);
 /// Running requests may take this long once the server shuts down; watches have no end of their own.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// After a failed accept (no file descriptors left, say), the loop waits so as not to spin.
@@ -69,10 +91,68 @@ async fn accept(
 ) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
     let place = Arc::clone(places).acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _)) => Some((stream, place)),
+        Ok((stream, _)) => {
+            prepare(&stream);
+            Some((stream, place))
+        }
         Err(error) => {
             tracing::warn!(%error, "cannot accept a connection");
             None
+        }
+    }
+}
+
+fn prepare(stream: &TcpStream) {
+    let keep_alive = TcpKeepalive::new().with_time(KEEP_ALIVE).with_interval(KEEP_ALIVE / 3);
+    // Small answers must not wait for each other's acknowledgement. Both only matter to how soon, not to whether.
+    let set = stream.set_nodelay(true).and_then(|()| SockRef::from(stream).set_tcp_keepalive(&keep_alive));
+    if let Err(error) = set {
+        tracing::debug!(%error, "a connection's options cannot be set");
+    }
+}
+
+/// What happens on a connection.
+struct Pulse {
+    opened: Instant,
+    /// Milliseconds after the opening at which something was asked last.
+    last: AtomicU64,
+    authenticated: AtomicBool,
+}
+
+impl Pulse {
+    fn new() -> Self {
+        Self { opened: Instant::now(), last: AtomicU64::new(0), authenticated: AtomicBool::new(false) }
+    }
+
+    /// When the connection is to be closed, unless something happens before.
+    fn end(&self) -> Instant {
+        if !self.authenticated.load(Ordering::Relaxed) {
+            return self.opened + ANONYMOUS;
+        }
+        self.opened + Duration::from_millis(self.last.load(Ordering::Relaxed)) + IDLE
+    }
+}
+
+/// Notes each request that was let in.
+async fn beat(State(pulse): State<Arc<Pulse>>, request: Request, next: Next) -> Response {
+    let has_credentials = request.headers().contains_key(http::header::AUTHORIZATION);
+    let certified = pulse.authenticated.load(Ordering::Relaxed);
+    let response = next.run(request).await;
+    if response.status() != StatusCode::UNAUTHORIZED && (certified || has_credentials) {
+        pulse.authenticated.store(true, Ordering::Relaxed);
+        let since = u64::try_from(pulse.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        pulse.last.store(since, Ordering::Relaxed);
+    }
+    response
+}
+
+/// Returns when the connection has been idle, or anonymous, for too long.
+async fn idle(pulse: &Pulse) {
+    loop {
+        let end = pulse.end();
+        sleep_until(end).await;
+        if pulse.end() <= Instant::now() {
+            return;
         }
     }
 }
@@ -84,29 +164,66 @@ async fn serve(
     token: Token,
     mut closing: watch::Receiver<bool>,
 ) {
+    let stream = Patient::new(stream, WRITE_PATIENCE);
     // Failed handshakes are the client's affair: port scans and wrong authorities are no events here.
     let Ok(Ok(stream)) = timeout(PATIENCE, acceptor.accept(stream)).await else { return };
-    let certified = stream.get_ref().1.peer_certificates().is_some_and(|chain| !chain.is_empty());
+    let session = stream.get_ref().1;
+    let certified = session.peer_certificates().is_some_and(|chain| !chain.is_empty());
+    let speaks_http2 = session.alpn_protocol() == Some(b"h2");
     let gate = Gate { token, certified };
-    let router = router.layer(axum::middleware::from_fn_with_state(gate, auth::check));
+    let pulse = Arc::new(Pulse::new());
+    pulse.authenticated.store(certified, Ordering::Relaxed);
+    let router = router
+        .layer(axum::middleware::from_fn_with_state(gate, auth::check))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&pulse), beat));
 
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(KEEP_ALIVE);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(LARGEST_HEAD);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(KEEP_ALIVE)
+        .keep_alive_timeout(KEEP_ALIVE_ANSWER)
+        .max_concurrent_streams(MOST_STREAMS)
+        .max_header_list_size(LARGEST_HEAD as u32);
+    // What was agreed in TLS: to tell by the first bytes, one would have to wait for them.
+    let builder = if speaks_http2 { builder.http2_only() } else { builder.http1_only() };
     let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = std::pin::pin!(connection);
-    let asked_to_close = async move {
-        // An error means the loop is gone, which is as good a reason.
-        let _ = closing.wait_for(|closing| *closing).await;
+    let asked_to_close = async {
+        tokio::select! {
+            // An error means the loop is gone, which is as good a reason.
+            _ = closing.wait_for(|closing| *closing) => {}
+            () = idle(&pulse) => {}
+        }
     };
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = asked_to_close => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            if pulse.authenticated.load(Ordering::Relaxed) {
+                connection.await
+            } else {
+                timeout(FAREWELL, connection).await.unwrap_or(Ok(()))
+            }
         }
     };
     if let Err(error) = ended {
         tracing::debug!(error, "a connection ended early");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_s_end_moves_with_what_is_asked_on_it() {
+        let pulse = Pulse::new();
+        assert_eq!(pulse.end(), pulse.opened + ANONYMOUS);
+        pulse.authenticated.store(true, Ordering::Relaxed);
+        assert_eq!(pulse.end(), pulse.opened + IDLE);
+        pulse.last.store(5000, Ordering::Relaxed);
+        assert_eq!(pulse.end(), pulse.opened + Duration::from_secs(5) + IDLE);
     }
 }

@@ -4,6 +4,7 @@ mod auth;
 mod identity;
 mod kubeconfig;
 mod listen;
+mod patient;
 mod tls;
 
 use std::future::Future;

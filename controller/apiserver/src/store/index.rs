@@ -1,25 +1,30 @@
 //! The in-memory copy of everything stored, and the two reverse indexes that garbage collection needs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::Bound;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::ring::Ring;
-use super::{Change, ChangeKind, Expired, Key, version_of};
+use super::record::Record;
+use super::ring::{Bounds, Event, Ring};
+use super::{Change, ChangeKind, Expired, Key};
 use crate::object;
 
+/// Objects by place: `namespace/name`, or the name alone. In this order lists are answered, as upstream.
+type Places = BTreeMap<String, Arc<Record>>;
+
 struct Collection {
-    objects: BTreeMap<(String, String), Arc<Value>>,
+    objects: Places,
     ring: Ring,
 }
 
-/// Objects of one resource together with the version they were read at.
-pub(crate) struct Snapshot {
+/// A part of a list at one version.
+pub(crate) struct Page {
+    /// The place and the bytes of each object.
+    pub(crate) objects: Vec<(String, Arc<Record>)>,
     pub(crate) version: u64,
-    pub(crate) objects: Vec<Arc<Value>>,
 }
 
 /// The published state.
@@ -27,9 +32,31 @@ pub(crate) struct Index {
     version: u64,
     /// The version at start: no history before it is held.
     started_at: u64,
+    bounds: Bounds,
     collections: HashMap<Arc<str>, Collection>,
     uids: HashMap<String, Key>,
     dependents: HashMap<String, BTreeSet<Key>>,
+}
+
+/// What the reverse indexes need of an object, read without building the rest of it.
+#[derive(Deserialize)]
+struct Head {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(default)]
+    uid: String,
+    #[serde(default)]
+    owner_references: Vec<Owner>,
+}
+
+#[derive(Deserialize)]
+struct Owner {
+    #[serde(default)]
+    uid: String,
 }
 
 impl Index {
@@ -37,18 +64,41 @@ impl Index {
         Self {
             version,
             started_at: version,
+            bounds: Bounds::default(),
             collections: HashMap::new(),
             uids: HashMap::new(),
             dependents: HashMap::new(),
         }
     }
 
-    /// Puts an object read from disk in its place.
-    pub(super) fn restore(&mut self, key: Key, object: Value) {
-        self.version = self.version.max(version_of(&object));
-        self.started_at = self.version;
-        self.link(&key, &object);
-        self.collection(&key.resource).objects.insert((key.namespace, key.name), Arc::new(object));
+    /// Puts what was read from disk in its place: an object, or that there is none. `None` when it cannot be read.
+    pub(super) fn restore(&mut self, key: Key, record: Option<Arc<Record>>) -> Option<()> {
+        let place = key.place();
+        let head = |record: &Record| serde_json::from_slice::<Head>(&record.json()).ok();
+        let collection = self.collection(&key.resource);
+        let before = match &record {
+            Some(record) => collection.objects.insert(place, Arc::clone(record)),
+            None => collection.objects.remove(&place),
+        };
+        if let Some(before) = before {
+            let head = head(&before)?.metadata;
+            self.unlink(&key, &head.uid, head.owner_references.iter().map(|owner| owner.uid.as_str()));
+        }
+        if let Some(record) = record {
+            let head = head(&record)?.metadata;
+            self.advance(self.version.max(record.version()));
+            self.link(&key, &head.uid, head.owner_references.iter().map(|owner| owner.uid.as_str()));
+        }
+        Some(())
+    }
+
+    /// The version that the files have.
+    pub(super) fn advance(&mut self, version: u64) {
+        self.version = version;
+        self.started_at = version;
+        for collection in self.collections.values_mut() {
+            collection.ring = Ring::new(version, self.bounds);
+        }
     }
 
     /// The version of the last published write.
@@ -57,33 +107,75 @@ impl Index {
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<Value>> {
-        let objects = &self.collections.get(&key.resource)?.objects;
-        objects.get(&(key.namespace.clone(), key.name.clone())).cloned()
+        self.record(key).map(|record| record.value())
+    }
+
+    /// An object's bytes.
+    pub(crate) fn record(&self, key: &Key) -> Option<&Arc<Record>> {
+        self.collections.get(&key.resource)?.objects.get(&key.place())
     }
 
     /// All objects of a resource, in one namespace or (with an empty name) in all, by namespace and name.
     pub(crate) fn list(&self, resource: &str, namespace: &str) -> Vec<Arc<Value>> {
-        let Some(collection) = self.collections.get(resource) else { return Vec::new() };
-        if namespace.is_empty() {
-            return collection.objects.values().cloned().collect();
+        self.places(resource, namespace).map(|(_, record)| record.value()).collect()
+    }
+
+    /// As [`Self::list`], with their keys and as bytes.
+    pub(super) fn records(&self, resource: &str, namespace: &str) -> Vec<(String, Arc<Record>)> {
+        self.places(resource, namespace).map(|(place, record)| (place.clone(), Arc::clone(record))).collect()
+    }
+
+    fn places(&self, resource: &str, namespace: &str) -> impl Iterator<Item = (&String, &Arc<Record>)> {
+        let objects = self.collections.get(resource).map(|collection| &collection.objects);
+        let prefix = prefix(namespace);
+        let from = prefix.clone();
+        objects.into_iter().flat_map(move |objects| objects.range(from.clone()..)).take_while(
+            // The order of places is that of their bytes, so that what starts alike is together.
+            move |(place, _)| place.starts_with(&prefix),
+        )
+    }
+
+    /// The objects of a resource from a place on, as they were at a version (zero is now).
+    ///
+    /// # Errors
+    /// When the history since that version is no longer held.
+    pub(crate) fn page(&self, resource: &str, namespace: &str, from: &str, at: u64) -> Result<Page, Expired> {
+        let version = if at == 0 { self.version } else { at };
+        let inside = |place: &str| place >= from && place.starts_with(&prefix(namespace));
+        let objects = self.records(resource, namespace).into_iter().filter(|(place, _)| inside(place));
+        if version == self.version {
+            return Ok(Page { objects: objects.collect(), version });
         }
-        let from = Bound::Included((namespace.to_owned(), String::new()));
-        let range = collection.objects.range((from, Bound::Unbounded));
-        range.take_while(|((ns, _), _)| ns == namespace).map(|(_, object)| Arc::clone(object)).collect()
+        let mut then: Places = objects.collect();
+        // Undone from the newest to the oldest.
+        match self.collections.get(resource) {
+            None if version < self.started_at => return Err(Expired { oldest: self.started_at }),
+            None => {}
+            Some(collection) => {
+                for event in collection.ring.after(version)?.rev() {
+                    let place = event.key.place();
+                    if !inside(&place) {
+                        continue;
+                    }
+                    match &event.previous {
+                        Some(previous) => then.insert(place, Arc::clone(previous)),
+                        None => then.remove(&place),
+                    };
+                }
+            }
+        }
+        Ok(Page { objects: then.into_iter().collect(), version })
     }
 
-    pub(crate) fn snapshot(&self, resource: &str, namespace: &str) -> Snapshot {
-        Snapshot { version: self.version, objects: self.list(resource, namespace) }
-    }
-
-    /// Changes of a resource after `version`, and the version up to which they are complete.
-    pub(crate) fn changes_since(&self, resource: &str, version: u64) -> Result<(Vec<Arc<Change>>, u64), Expired> {
-        let changes = match self.collections.get(resource) {
+    /// The oldest changes of a resource after `version`, and the version up to which they are complete.
+    pub(crate) fn changes_since(&self, resource: &str, version: u64) -> Result<(Vec<Arc<Event>>, u64), Expired> {
+        let (events, all) = match self.collections.get(resource) {
             Some(collection) => collection.ring.since(version)?,
             None if version < self.started_at => return Err(Expired { oldest: self.started_at }),
-            None => Vec::new(),
+            None => (Vec::new(), true),
         };
-        Ok((changes, self.version.max(version)))
+        let last = events.last().map_or(version, |event| event.version);
+        Ok((events, if all { self.version.max(version) } else { last }))
     }
 
     /// Where the object with this uid is, if it is anywhere.
@@ -96,15 +188,22 @@ impl Index {
         self.dependents.get(uid).into_iter().flatten().cloned().collect()
     }
 
-    /// The keys of all objects in a namespace.
-    pub(crate) fn keys_in_namespace(&self, namespace: &str) -> Vec<Key> {
-        let keys = self.uids.values();
-        keys.filter(|key| key.namespace == namespace).cloned().collect()
+    /// Objects that name an owner which is not there.
+    pub(crate) fn orphaned(&self) -> Vec<Key> {
+        let gone = self.dependents.iter().filter(|(owner, _)| !self.uids.contains_key(*owner));
+        gone.flat_map(|(_, keys)| keys).cloned().collect()
     }
 
-    /// Everything stored, for passes over all resources.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<Value>)> {
-        self.collections.iter().flat_map(|(resource, c)| c.objects.values().map(move |object| (resource, object)))
+    /// The keys of all objects in a namespace.
+    pub(crate) fn keys_in_namespace(&self, namespace: &str) -> Vec<Key> {
+        let keys = self.collections.keys().flat_map(|resource| {
+            self.places(resource, namespace).filter_map(|(place, _)| {
+                let (namespace, name) = place.split_once('/')?;
+                let (namespace, name) = (namespace.to_owned(), name.to_owned());
+                Some(Key { resource: Arc::clone(resource), namespace, name })
+            })
+        });
+        keys.collect()
     }
 
     pub(super) fn subscribe(&mut self, resource: &Arc<str>) -> watch::Receiver<u64> {
@@ -114,43 +213,48 @@ impl Index {
     pub(super) fn publish(&mut self, changes: &[Arc<Change>]) {
         for change in changes {
             if let Some(previous) = &change.previous {
-                self.unlink(&change.key, previous);
+                self.unlink(&change.key, object::uid(previous), object::owners(previous).map(|owner| owner.uid));
             }
-            let place = (change.key.namespace.clone(), change.key.name.clone());
+            let place = change.key.place();
             if change.kind == ChangeKind::Deleted {
                 self.collection(&change.key.resource).objects.remove(&place);
             } else {
-                self.link(&change.key, &change.object);
-                self.collection(&change.key.resource).objects.insert(place, Arc::clone(&change.object));
+                let owners = object::owners(&change.object).map(|owner| owner.uid);
+                self.link(&change.key, object::uid(&change.object), owners);
+                self.collection(&change.key.resource).objects.insert(place, Arc::clone(&change.record));
             }
             self.version = change.version;
-            self.collection(&change.key.resource).ring.push(Arc::clone(change));
+            self.collection(&change.key.resource).ring.push(change);
         }
     }
 
     fn collection(&mut self, resource: &Arc<str>) -> &mut Collection {
-        let floor = self.started_at;
+        let (floor, bounds) = (self.started_at, self.bounds);
         self.collections
             .entry(Arc::clone(resource))
-            .or_insert_with(|| Collection { objects: BTreeMap::new(), ring: Ring::new(floor) })
+            .or_insert_with(|| Collection { objects: BTreeMap::new(), ring: Ring::new(floor, bounds) })
     }
 
-    fn link(&mut self, key: &Key, object: &Value) {
-        self.uids.insert(object::uid(object).to_owned(), key.clone());
-        for owner in object::owners(object) {
-            self.dependents.entry(owner.uid.to_owned()).or_default().insert(key.clone());
+    fn link<'a>(&mut self, key: &Key, uid: &str, owners: impl Iterator<Item = &'a str>) {
+        self.uids.insert(uid.to_owned(), key.clone());
+        for owner in owners {
+            self.dependents.entry(owner.to_owned()).or_default().insert(key.clone());
         }
     }
 
-    fn unlink(&mut self, key: &Key, object: &Value) {
-        self.uids.remove(object::uid(object));
-        for owner in object::owners(object) {
-            if let Some(keys) = self.dependents.get_mut(owner.uid) {
+    fn unlink<'a>(&mut self, key: &Key, uid: &str, owners: impl Iterator<Item = &'a str>) {
+        self.uids.remove(uid);
+        for owner in owners {
+            if let Some(keys) = self.dependents.get_mut(owner) {
                 keys.remove(key);
                 if keys.is_empty() {
-                    self.dependents.remove(owner.uid);
+                    self.dependents.remove(owner);
                 }
             }
         }
     }
+}
+
+fn prefix(namespace: &str) -> String {
+    if namespace.is_empty() { String::new() } else { format!("{namespace}/") }
 }

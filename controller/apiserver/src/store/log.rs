@@ -1,195 +1,224 @@
-//! The durable half: one redb file with the objects as JSON bytes and the version counter. Only the writer thread
-//! touches it after the start. Everything here is rebuilt into the [`Index`] when the file is opened.
+//! The durable half of the store: two journals that take each commit, and the redb file behind them.
+//!
+//! A commit is durable once it is in the active journal. When that is full the other one takes over, while a thread
+//! of its own writes what the full one holds into the redb file. Opening reads the file, then what the journals hold
+//! beyond it. Only the writer thread commits.
 
-use std::fs::{OpenOptions, Permissions};
-use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
-use serde_json::Value;
-use thiserror::Error;
+use super::base::Base;
+use super::disk::Disk;
+use super::journal::{self, CAPACITY, Frame, Journal, Written};
+use super::{Change, ChangeKind, Index, StoreError};
 
-use super::{Change, ChangeKind, Index, Key};
-
-const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
-const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
-const VERSION: &str = "resource-version";
-const FORMAT: &str = "format";
-/// Written into every file; a file with a higher number was written by a later release.
-const FORMAT_NOW: u64 = 1;
-/// Between the parts of a key. No name, namespace or resource can contain it.
-const SEPARATOR: char = '\u{0}';
-
-/// Why the store cannot be opened, or cannot take a write.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// Another process has the file.
-    #[error("{} is in use by another process; stop it, or choose another data directory", path.display())]
-    InUse {
-        /// The store's file.
-        path: PathBuf,
-    },
-    /// The file is damaged or unreadable.
-    #[error("cannot open {}: {source}; restore it from a backup, or move it away to start empty", path.display())]
-    Open {
-        /// The store's file.
-        path: PathBuf,
-        /// What the storage engine said.
-        source: redb::Error,
-    },
-    /// The file's format is newer than this program.
-    #[error("{} has format {found}, this program knows up to {FORMAT_NOW}; run the newer program", path.display())]
-    NewerFormat {
-        /// The store's file.
-        path: PathBuf,
-        /// The format number in the file.
-        found: u64,
-    },
-    /// A record is not what this program writes.
-    #[error("{} holds a damaged record under {key:?}; restore it from a backup", path.display())]
-    Record {
-        /// The store's file.
-        path: PathBuf,
-        /// The record's key.
-        key: String,
-    },
-    /// The writer thread could not be started.
-    #[error("cannot start the store's writer thread: {0}")]
-    Thread(io::Error),
-    /// A commit failed; none of its writes happened.
-    #[error("cannot commit to the store: {0}")]
-    Commit(redb::Error),
-    /// As `Commit`, for the other writes of the same batch.
-    #[error("{0}")]
-    Rejected(String),
-    /// The server is shutting down.
-    #[error("the store is closed")]
-    Closed,
+/// What is to be written into the redb file, up to a version.
+struct Batch {
+    written: Vec<Written>,
+    version: u64,
 }
 
 pub(super) struct Log {
-    db: Database,
-    path: PathBuf,
+    active: Journal,
+    other: Journal,
+    /// False while the active journal still holds what the redb file does not.
+    usable: bool,
+    /// What the active journal holds, and up to which version.
+    pending: Vec<Written>,
+    version: u64,
+    /// What the other journal holds that the redb file does not yet.
+    outstanding: Option<Arc<Batch>>,
+    /// Whether the thread is at it.
+    in_flight: bool,
+    keeper: Keeper,
+    broken: Option<String>,
 }
 
 impl Log {
-    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let open = |source: redb::Error| StoreError::Open { path: path.to_owned(), source };
-        make_private(path).map_err(|error| open(error.into()))?;
-        let db = Database::create(path).map_err(|error| match error {
-            redb::DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.to_owned() },
-            other => open(other.into()),
-        })?;
-        let log = Self { db, path: path.to_owned() };
-        let format = log.prepare().map_err(|source| StoreError::Open { path: log.path.clone(), source })?;
-        if format > FORMAT_NOW {
-            return Err(StoreError::NewerFormat { path: log.path, found: format });
-        }
-        Ok(log)
-    }
+    /// Opens or creates the store's files, and reads them into an index.
+    pub(super) fn open(disk: &dyn Disk, path: &Path) -> Result<(Self, Index), StoreError> {
+        let mut base = Base::open(disk, path)?;
+        let mut index = base.load()?;
+        let (active, mut frames) = Journal::open(disk, &path.with_extension("journal-0"))?;
+        let (other, more) = Journal::open(disk, &path.with_extension("journal-1"))?;
+        frames.extend(more);
+        let replayed = replay(&mut index, frames, path)?;
+        let version = index.version();
 
-    /// Creates the tables of a new file; answers the file's format.
-    fn prepare(&self) -> Result<u64, redb::Error> {
-        let txn = self.db.begin_write()?;
-        let format = {
-            let mut meta = txn.open_table(META)?;
-            let found = meta.get(FORMAT)?.map(|guard| guard.value());
-            match found {
-                Some(format) => format,
-                None => {
-                    txn.open_table(OBJECTS)?;
-                    meta.insert(FORMAT, FORMAT_NOW)?;
-                    FORMAT_NOW
-                }
-            }
+        let batch = (!replayed.is_empty()).then(|| Arc::new(Batch { written: replayed, version }));
+        let outstanding = match batch {
+            None => None,
+            Some(batch) => match base.commit(&batch.written, version) {
+                Ok(()) => None,
+                // What is stored can be read; writes have to wait for space.
+                Err(error) if error.is_no_space() => Some(batch),
+                Err(error) => return Err(error),
+            },
         };
-        txn.commit()?;
-        Ok(format)
+        let log = Self {
+            active,
+            other,
+            usable: outstanding.is_none(),
+            pending: Vec::new(),
+            version,
+            outstanding,
+            in_flight: false,
+            keeper: Keeper::start(base)?,
+            broken: None,
+        };
+        Ok((log, index))
     }
 
-    /// Reads the whole file into a new index.
-    pub(super) fn load(&self) -> Result<Index, StoreError> {
-        let failed = |source: redb::Error| StoreError::Open { path: self.path.clone(), source };
-        let txn = self.db.begin_read().map_err(|e| failed(e.into()))?;
-        let meta = txn.open_table(META).map_err(|e| failed(e.into()))?;
-        let version = meta.get(VERSION).map_err(|e| failed(e.into()))?.map(|guard| guard.value()).unwrap_or_default();
-        let mut index = Index::new(version);
-        let objects = txn.open_table(OBJECTS).map_err(|e| failed(e.into()))?;
-        for record in objects.iter().map_err(|e| failed(e.into()))? {
-            let (key, bytes) = record.map_err(|e| failed(e.into()))?;
-            let damaged =
-                || StoreError::Record { path: self.path.clone(), key: key.value().escape_debug().to_string() };
-            let place = decode_key(key.value()).ok_or_else(damaged)?;
-            let object: Value = serde_json::from_slice(bytes.value()).map_err(|_| damaged())?;
-            index.restore(place, object);
+    /// Makes `changes` durable: on return they survive a power cut. On an error none of them does.
+    pub(super) fn commit(&mut self, changes: &[Arc<Change>]) -> Result<(), StoreError> {
+        if let Some(why) = &self.broken {
+            return Err(StoreError::Broken(why.clone()));
         }
-        Ok(index)
-    }
-
-    /// Makes `changes` durable: on return they survive a power cut.
-    pub(super) fn commit(&self, changes: &[Arc<Change>]) -> Result<(), StoreError> {
-        self.try_commit(changes).map_err(StoreError::Commit)
-    }
-
-    fn try_commit(&self, changes: &[Arc<Change>]) -> Result<(), redb::Error> {
-        let txn = self.db.begin_write()?;
-        {
-            let mut objects = txn.open_table(OBJECTS)?;
-            for change in changes {
-                let key = encode_key(&change.key);
-                if change.kind == ChangeKind::Deleted {
-                    objects.remove(key.as_str())?;
-                } else {
-                    objects.insert(key.as_str(), change.object.to_string().as_bytes())?;
-                }
-            }
-            if let Some(last) = changes.last() {
-                txn.open_table(META)?.insert(VERSION, last.version)?;
-            }
+        let done = self.try_commit(changes);
+        if let Err(StoreError::Broken(why)) = &done {
+            self.broken = Some(why.clone());
         }
-        // redb's default durability: fsync before this returns.
-        txn.commit()?;
+        done
+    }
+
+    fn try_commit(&mut self, changes: &[Arc<Change>]) -> Result<(), StoreError> {
+        let frame = journal::encode(changes);
+        if frame.len() as u64 > CAPACITY / 2 {
+            return self.commit_directly(changes);
+        }
+        if !self.usable || !self.active.has_room(frame.len()) {
+            self.switch()?;
+        }
+        self.active.append(&frame)?;
+        self.pending.extend(changes.iter().map(written));
+        self.version = last_version(changes);
+        Ok(())
+    }
+
+    /// A commit too large for a journal goes into the redb file at once, after all that the journals hold.
+    fn commit_directly(&mut self, changes: &[Arc<Change>]) -> Result<(), StoreError> {
+        self.settle()?;
+        let mut all = self.pending.clone();
+        all.extend(changes.iter().map(written));
+        let version = last_version(changes);
+        self.keeper.begin(Arc::new(Batch { written: newest(all), version }))?;
+        self.keeper.wait()?;
+        self.pending.clear();
+        self.version = version;
+        self.active.restart();
+        Ok(())
+    }
+
+    /// Takes the other journal into use, and has what this one holds written into the redb file.
+    fn switch(&mut self) -> Result<(), StoreError> {
+        self.settle()?;
+        if !self.pending.is_empty() {
+            let batch = Arc::new(Batch { written: newest(std::mem::take(&mut self.pending)), version: self.version });
+            self.outstanding = Some(Arc::clone(&batch));
+            self.keeper.begin(batch)?;
+            self.in_flight = true;
+        }
+        std::mem::swap(&mut self.active, &mut self.other);
+        self.active.restart();
+        self.usable = true;
+        Ok(())
+    }
+
+    /// Returns once the redb file has all that the other journal holds; tries anew when that failed before.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        let Some(batch) = &self.outstanding else { return Ok(()) };
+        if !self.in_flight {
+            self.keeper.begin(Arc::clone(batch))?;
+        }
+        self.in_flight = false;
+        self.keeper.wait()?;
+        self.outstanding = None;
         Ok(())
     }
 }
 
-/// Sees to it that the file is there, for its owner only, whatever the umask and the directory allow: it holds every Secret.
-fn make_private(path: &Path) -> io::Result<()> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    // One that an earlier release, or a restore from a backup, left open to others.
-    if file.metadata()?.permissions().mode() & 0o077 != 0 {
-        file.set_permissions(Permissions::from_mode(0o600))?;
+fn written(change: &Arc<Change>) -> Written {
+    (change.key.clone(), (change.kind != ChangeKind::Deleted).then(|| Arc::clone(&change.record)))
+}
+
+fn last_version(changes: &[Arc<Change>]) -> u64 {
+    changes.last().map_or(0, |change| change.version)
+}
+
+/// The last state of each object.
+fn newest(written: Vec<Written>) -> Vec<Written> {
+    written.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect()
+}
+
+/// Brings the index up to date from the journals; answers what the redb file lacks.
+fn replay(index: &mut Index, mut frames: Vec<Frame>, path: &Path) -> Result<Vec<Written>, StoreError> {
+    frames.sort_by_key(|frame| frame.first);
+    let mut replayed = Vec::new();
+    for frame in frames.into_iter().filter(|frame| !frame.written.is_empty()) {
+        let (version, last) = (index.version(), frame.last());
+        if last <= version {
+            continue;
+        }
+        if frame.first != version + 1 {
+            let what = format!("the writes between versions {version} and {} are missing in its journals", frame.first);
+            return Err(StoreError::Journal { path: path.to_owned(), what });
+        }
+        for (key, record) in &frame.written {
+            let damaged = || StoreError::Record { path: path.to_owned(), key: key.encode().escape_debug().to_string() };
+            index.restore(key.clone(), record.clone()).ok_or_else(damaged)?;
+        }
+        index.advance(last);
+        replayed.extend(frame.written);
     }
-    Ok(())
+    Ok(newest(replayed))
 }
 
-fn encode_key(key: &Key) -> String {
-    format!("{}{SEPARATOR}{}{SEPARATOR}{}", key.resource, key.namespace, key.name)
+/// The thread that writes into the redb file.
+struct Keeper {
+    jobs: Option<SyncSender<Arc<Batch>>>,
+    results: Receiver<Result<(), StoreError>>,
+    thread: Option<JoinHandle<()>>,
 }
 
-fn decode_key(text: &str) -> Option<Key> {
-    let mut parts = text.split(SEPARATOR);
-    let key = Key { resource: parts.next()?.into(), namespace: parts.next()?.into(), name: parts.next()?.into() };
-    parts.next().is_none().then_some(key)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_file_is_its_owners_only() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("db");
-        for before in [None, Some(0o644), Some(0o600)] {
-            if let Some(mode) = before {
-                std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+impl Keeper {
+    fn start(mut base: Base) -> Result<Self, StoreError> {
+        let (jobs, queue) = sync_channel::<Arc<Batch>>(1);
+        let (answer, results) = sync_channel(1);
+        let run = move || {
+            while let Ok(batch) = queue.recv() {
+                if answer.send(base.commit(&batch.written, batch.version)).is_err() {
+                    return;
+                }
             }
-            drop(Log::open(&path).unwrap());
-            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{before:?}");
+        };
+        let thread = std::thread::Builder::new().name("apiserver-keeper".to_owned()).spawn(run);
+        Ok(Self { jobs: Some(jobs), results, thread: Some(thread.map_err(StoreError::Thread)?) })
+    }
+
+    fn begin(&self, batch: Arc<Batch>) -> Result<(), StoreError> {
+        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(batch).is_ok());
+        if sent { Ok(()) } else { Err(gone()) }
+    }
+
+    fn wait(&self) -> Result<(), StoreError> {
+        self.results.recv().unwrap_or_else(|_| Err(gone()))
+    }
+}
+
+fn gone() -> StoreError {
+    StoreError::Broken("the thread that keeps the store's file has ended".to_owned())
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread that keeps the store's file ended by a panic");
         }
     }
 }

@@ -1,14 +1,23 @@
-//! Where objects live: one redb file for durability, one in-memory index for every read and watch. It knows objects
-//! as JSON under a key and versions them; it knows nothing of HTTP, kinds or schemas.
+//! Where objects live: a journal and a redb file for durability, one in-memory index for every read and watch. It knows
+//! objects as JSON under a key and versions them; it knows nothing of HTTP, kinds or schemas.
 //!
 //! All writes go through one writer thread as closures over a [`Txn`]. The thread runs as many as are waiting, commits
 //! them in one fsynced transaction, publishes them to the index and the watch rings, and only then lets callers know.
 //! So a decision is always made on the newest state, nothing is visible that could still be lost, and many clients
 //! share the price of one disk flush.
 
+mod base;
+#[cfg(test)]
+mod crash_tests;
+mod disk;
+mod error;
 mod index;
+mod journal;
 mod log;
+mod record;
 mod ring;
+#[cfg(test)]
+mod shadow;
 mod txn;
 
 use std::path::Path;
@@ -18,10 +27,12 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-pub(crate) use index::Index;
+use disk::{Disk, SystemDisk};
+pub use error::StoreError;
+pub(crate) use index::{Index, Page};
 use log::Log;
-pub use log::StoreError;
-pub(crate) use ring::{Change, ChangeKind, Expired};
+pub(crate) use record::Record;
+pub(crate) use ring::{Event, Expired};
 pub(crate) use txn::Txn;
 
 /// Where one object is kept. `resource` is `group/plural` of its storage, shared by all versions of a kind.
@@ -32,14 +43,61 @@ pub(crate) struct Key {
     pub(crate) name: String,
 }
 
+/// Between the parts of a key on disk. No name, namespace or resource can contain it.
+const SEPARATOR: char = '\u{0}';
+
+impl Key {
+    /// The key of a place in a resource.
+    fn at(resource: &Arc<str>, place: &str) -> Self {
+        let (namespace, name) = place.split_once('/').unwrap_or(("", place));
+        Self { resource: Arc::clone(resource), namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+
+    /// Where the object is inside its resource; sorts as etcd sorts upstream's keys.
+    pub(crate) fn place(&self) -> String {
+        if self.namespace.is_empty() { self.name.clone() } else { format!("{}/{}", self.namespace, self.name) }
+    }
+
+    fn encode(&self) -> String {
+        format!("{}{SEPARATOR}{}{SEPARATOR}{}", self.resource, self.namespace, self.name)
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        let mut parts = text.split(SEPARATOR);
+        let key = Self { resource: parts.next()?.into(), namespace: parts.next()?.into(), name: parts.next()?.into() };
+        parts.next().is_none().then_some(key)
+    }
+}
+
+/// What happened to an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    Added,
+    Modified,
+    Deleted,
+}
+
+/// One committed write.
+pub(crate) struct Change {
+    pub(crate) key: Key,
+    pub(crate) version: u64,
+    pub(crate) kind: ChangeKind,
+    /// The object after the change; for a deletion its last state under the deletion's version.
+    pub(crate) object: Arc<Value>,
+    pub(crate) previous: Option<Arc<Value>>,
+    record: Arc<Record>,
+    previous_record: Option<Arc<Record>>,
+}
+
 /// A write waiting for the writer thread: decides inside the transaction, and is told how the commit went.
 type Job = Box<dyn FnOnce(&mut Txn<'_>) -> Ack + Send>;
-type Ack = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+type Ack = Box<dyn FnOnce(Result<(), &Arc<StoreError>>) + Send>;
 
 /// Writes waiting at once; further callers wait in line.
 const QUEUE: usize = 1024;
-/// Writes that share one commit.
+/// Writes that share one commit, and the bytes after which no further one joins it.
 const BATCH: usize = 256;
+const BATCH_BYTES: usize = 2 * 1024 * 1024;
 
 /// Runs on the writer thread after a commit, before callers are told.
 pub(crate) type PublishHook = Box<dyn Fn(&Index, &[Arc<Change>]) + Send>;
@@ -62,15 +120,23 @@ impl Store {
     /// Opens or creates the file at `path` and reads it into memory; `hook` sees every later change, and `loaded` sees
     /// the index once before that.
     pub(crate) fn open(path: &Path, loaded: impl FnOnce(&Index), hook: PublishHook) -> Result<Self, StoreError> {
-        let log = Log::open(path)?;
-        let index = log.load()?;
+        Self::open_on(&SystemDisk, path, loaded, hook)
+    }
+
+    fn open_on(
+        disk: &dyn Disk,
+        path: &Path,
+        loaded: impl FnOnce(&Index),
+        hook: PublishHook,
+    ) -> Result<Self, StoreError> {
+        let (log, index) = Log::open(disk, path)?;
         loaded(&index);
         let index = Arc::new(RwLock::new(index));
         let (jobs, queue) = mpsc::channel(QUEUE);
         let handle = StoreHandle { index: Arc::clone(&index), jobs: jobs.downgrade() };
         let writer = std::thread::Builder::new()
             .name("apiserver-writer".to_owned())
-            .spawn(move || run_writer(&log, &index, queue, &hook))
+            .spawn(move || run_writer(log, &index, queue, &hook))
             .map_err(StoreError::Thread)?;
         Ok(Self { handle, jobs: Some(jobs), writer: Some(writer) })
     }
@@ -155,13 +221,16 @@ where
     let (reply, answer) = oneshot::channel();
     let job: Job = Box::new(move |txn| {
         let start = txn.savepoint();
-        let result = decide(txn);
+        let mut result = decide(txn);
+        if result.is_ok() && txn.is_too_large_since(start) {
+            result = Err(StoreError::TooLarge.into());
+        }
         if result.is_err() {
             txn.roll_back(start);
         }
         Box::new(move |commit| {
             let result = match (commit, result) {
-                (Err(error), Ok(_)) => Err(StoreError::Rejected(error.to_string()).into()),
+                (Err(error), Ok(_)) => Err(StoreError::Shared(Arc::clone(error)).into()),
                 (_, result) => result,
             };
             // The caller may have gone away; the write stands either way.
@@ -171,17 +240,18 @@ where
     (job, answer)
 }
 
-fn run_writer(log: &Log, index: &RwLock<Index>, mut queue: mpsc::Receiver<Job>, hook: &PublishHook) {
+fn run_writer(mut log: Log, index: &RwLock<Index>, mut queue: mpsc::Receiver<Job>, hook: &PublishHook) {
     while let Some(first) = queue.blocking_recv() {
         let mut txn = Txn::new(index);
         let mut acks = vec![first(&mut txn)];
         while acks.len() < BATCH
+            && txn.bytes() < BATCH_BYTES
             && let Ok(next) = queue.try_recv()
         {
             acks.push(next(&mut txn));
         }
         let changes = txn.into_changes();
-        let outcome = if changes.is_empty() { Ok(()) } else { log.commit(&changes) };
+        let outcome = if changes.is_empty() { Ok(()) } else { log.commit(&changes).map_err(Arc::new) };
         if outcome.is_ok() && !changes.is_empty() {
             write_lock(index).publish(&changes);
             hook(&index.read().unwrap_or_else(std::sync::PoisonError::into_inner), &changes);
@@ -193,9 +263,4 @@ fn run_writer(log: &Log, index: &RwLock<Index>, mut queue: mpsc::Receiver<Job>, 
             ack(outcome.as_ref().copied());
         }
     }
-}
-
-/// The version of a stored object, zero when it has none.
-fn version_of(object: &Value) -> u64 {
-    crate::object::resource_version(object).parse().unwrap_or_default()
 }

@@ -1,31 +1,62 @@
-//! The recent history of one resource, from which watches are served. Bounded: a watcher that falls behind it is told
-//! so (410) and lists again, so that a slow client never costs memory.
+//! The recent history of one resource, from which watches and reads of the past are served. Bounded in number, bytes
+//! and time: a watcher that falls behind it is told so (410) and lists again, so that a slow client never costs memory.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use bytes::Bytes;
 use tokio::sync::watch;
 
-use super::Key;
+use super::record::Record;
+use super::{Change, ChangeKind, Key};
 
-/// What happened to an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ChangeKind {
-    Added,
-    Modified,
-    Deleted,
-}
-
-/// One committed write.
-#[derive(Debug)]
-pub(crate) struct Change {
+/// One committed write as watchers see it.
+pub(crate) struct Event {
     pub(crate) key: Key,
     pub(crate) version: u64,
     pub(crate) kind: ChangeKind,
     /// The object after the change; for a deletion its last state under the deletion's version.
-    pub(crate) object: Arc<Value>,
-    pub(crate) previous: Option<Arc<Value>>,
+    pub(crate) object: Arc<Record>,
+    pub(crate) previous: Option<Arc<Record>>,
+    at: Instant,
+    /// How it was sent: what one watcher made serves all that want the same.
+    shapes: Mutex<Vec<(String, Bytes)>>,
+}
+
+impl Event {
+    fn new(change: &Change) -> Self {
+        Self {
+            key: change.key.clone(),
+            version: change.version,
+            kind: change.kind,
+            object: Arc::clone(&change.record),
+            previous: change.previous_record.clone(),
+            at: Instant::now(),
+            shapes: Mutex::default(),
+        }
+    }
+
+    /// The shape under `name`, made by the first who asks while the event is new.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub(crate) fn shape<E>(&self, name: &str, make: impl FnOnce() -> Result<Bytes, E>) -> Result<Bytes, E> {
+        // Held while making: many watchers wake at once, and one of them should do the work.
+        let mut shapes = self.shapes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, made)) = shapes.iter().find(|(known, _)| known == name) {
+            return Ok(made.clone());
+        }
+        let made = make()?;
+        if shapes.len() < SHAPES && made.len() <= LONGEST_SHAPE {
+            shapes.push((name.to_owned(), made.clone()));
+        }
+        Ok(made)
+    }
+
+    fn forget_shapes(&self) {
+        self.shapes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
 }
 
 /// The history asked for is no longer held.
@@ -34,11 +65,31 @@ pub(crate) struct Expired {
     pub(crate) oldest: u64,
 }
 
-/// Changes kept per resource.
-const CAPACITY: usize = 4096;
+/// Bounds of the history of one resource.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) count: usize,
+    pub(crate) bytes: usize,
+    pub(crate) age: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { count: 8192, bytes: 16 * 1024 * 1024, age: Duration::from_secs(15 * 60) }
+    }
+}
+
+/// Events whose shapes are kept, the shapes of each, and the largest kept.
+const SHAPED: usize = 64;
+const SHAPES: usize = 4;
+const LONGEST_SHAPE: usize = 128 * 1024;
+/// Events handed out at once.
+const MOST_AT_ONCE: usize = 256;
 
 pub(super) struct Ring {
-    changes: VecDeque<Arc<Change>>,
+    events: VecDeque<Arc<Event>>,
+    bytes: usize,
+    bounds: Bounds,
     /// Every change after this version is held.
     floor: u64,
     wake: watch::Sender<u64>,
@@ -46,18 +97,29 @@ pub(super) struct Ring {
 
 impl Ring {
     /// An empty history that is complete since `floor`.
-    pub(super) fn new(floor: u64) -> Self {
-        Self { changes: VecDeque::new(), floor, wake: watch::Sender::new(floor) }
+    pub(super) fn new(floor: u64, bounds: Bounds) -> Self {
+        Self { events: VecDeque::new(), bytes: 0, bounds, floor, wake: watch::Sender::new(floor) }
     }
 
-    pub(super) fn push(&mut self, change: Arc<Change>) {
+    pub(super) fn push(&mut self, change: &Change) {
         let version = change.version;
-        if self.changes.len() >= CAPACITY
-            && let Some(dropped) = self.changes.pop_front()
-        {
-            self.floor = dropped.version;
+        self.bytes += change.record.bytes().len();
+        self.events.push_back(Arc::new(Event::new(change)));
+        let now = Instant::now();
+        while let Some(first) = self.events.front() {
+            let kept = self.events.len() <= self.bounds.count
+                && (self.bytes <= self.bounds.bytes || self.events.len() == 1)
+                && now.duration_since(first.at) <= self.bounds.age;
+            if kept {
+                break;
+            }
+            self.bytes = self.bytes.saturating_sub(first.object.bytes().len());
+            self.floor = first.version;
+            self.events.pop_front();
         }
-        self.changes.push_back(change);
+        if let Some(aged) = self.events.len().checked_sub(SHAPED + 1).and_then(|at| self.events.get(at)) {
+            aged.forget_shapes();
+        }
         self.wake.send_replace(version);
     }
 
@@ -65,35 +127,88 @@ impl Ring {
         self.wake.subscribe()
     }
 
-    /// Changes after `version`, oldest first.
-    pub(super) fn since(&self, version: u64) -> Result<Vec<Arc<Change>>, Expired> {
+    /// The oldest changes after `version`, and whether those are all.
+    pub(super) fn since(&self, version: u64) -> Result<(Vec<Arc<Event>>, bool), Expired> {
+        let rest = self.after(version)?;
+        let all = rest.len() <= MOST_AT_ONCE;
+        Ok((rest.take(MOST_AT_ONCE).cloned().collect(), all))
+    }
+
+    /// All changes after `version`.
+    pub(super) fn after(
+        &self,
+        version: u64,
+    ) -> Result<impl DoubleEndedIterator<Item = &Arc<Event>> + ExactSizeIterator, Expired> {
         if version < self.floor {
             return Err(Expired { oldest: self.floor });
         }
-        let start = self.changes.partition_point(|change| change.version <= version);
-        Ok(self.changes.range(start..).cloned().collect())
+        let start = self.events.partition_point(|event| event.version <= version);
+        Ok(self.events.range(start..))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
     use super::*;
 
-    fn change(version: u64) -> Arc<Change> {
+    fn change(version: u64, size: usize) -> Change {
         let key = Key { resource: "/x".into(), namespace: String::new(), name: "a".into() };
-        Arc::new(Change { key, version, kind: ChangeKind::Added, object: Arc::new(Value::Null), previous: None })
+        let object = Arc::new(json!("x".repeat(size)));
+        let record = Arc::new(Record::new(&object, version));
+        Change { key, version, kind: ChangeKind::Added, object, previous: None, record, previous_record: None }
     }
 
     #[test]
     fn serves_only_complete_history() {
-        let mut ring = Ring::new(10);
-        assert_eq!(ring.since(9).unwrap_err(), Expired { oldest: 10 });
-        assert!(ring.since(10).unwrap().is_empty());
-        for version in 11..11 + CAPACITY as u64 + 5 {
-            ring.push(change(version));
+        let bounds = Bounds { count: 300, ..Bounds::default() };
+        let mut ring = Ring::new(10, bounds);
+        assert_eq!(ring.since(9).err().unwrap(), Expired { oldest: 10 });
+        assert!(ring.since(10).unwrap().0.is_empty());
+        for version in 11..11 + 305 {
+            ring.push(&change(version, 1));
         }
-        assert_eq!(ring.since(14).unwrap_err(), Expired { oldest: 15 });
-        assert_eq!(ring.since(15).unwrap().len(), CAPACITY);
-        assert_eq!(ring.since(11 + CAPACITY as u64).unwrap().len(), 4);
+        assert_eq!(ring.since(14).err().unwrap(), Expired { oldest: 15 });
+        let (some, all) = ring.since(15).unwrap();
+        assert_eq!((some.len(), all), (MOST_AT_ONCE, false));
+        assert_eq!(ring.since(11 + 300).unwrap().0.len(), 4);
+    }
+
+    #[test]
+    fn a_shape_is_made_once_while_the_event_is_new() {
+        let mut ring = Ring::new(0, Bounds::default());
+        ring.push(&change(1, 1));
+        let event = ring.after(0).unwrap().next().cloned().unwrap();
+        let shape =
+            |name: &str, text: &'static str| event.shape(name, || Ok::<_, ()>(Bytes::from_static(text.as_bytes())));
+        assert!(event.shape("whole", || Err(())).is_err());
+        assert_eq!(shape("whole", "1").unwrap(), "1");
+        assert_eq!(shape("whole", "2").unwrap(), "1");
+        assert_eq!(shape("table", "3").unwrap(), "3");
+        for version in 2..2 + SHAPED as u64 {
+            ring.push(&change(version, 1));
+        }
+        assert_eq!(shape("whole", "4").unwrap(), "4");
+    }
+
+    proptest! {
+        #[test]
+        fn stays_within_its_bounds(sizes in proptest::collection::vec(0_usize..900, 1..200)) {
+            let bounds = Bounds { count: 50, bytes: 5000, age: Duration::from_secs(60) };
+            let mut ring = Ring::new(0, bounds);
+            let mut version = 0;
+            for size in sizes {
+                version += 1;
+                ring.push(&change(version, size));
+                let held = ring.after(ring.floor).unwrap().map(|event| event.object.bytes().len());
+                let held: Vec<usize> = held.collect();
+                prop_assert!(held.len() <= 50 && held.iter().sum::<usize>() <= 5000 && !held.is_empty());
+                prop_assert_eq!(held.iter().sum::<usize>(), ring.bytes);
+                // Without gaps: what is held is all that came after the floor.
+                prop_assert_eq!(held.len() as u64, version - ring.floor);
+            }
+        }
     }
 }

@@ -5,16 +5,24 @@ use std::sync::{Arc, RwLock};
 
 use serde_json::Value;
 
+use super::record::Record;
 use super::{Change, ChangeKind, Index, Key};
 use crate::object;
+
+/// Largest object stored, in bytes of JSON; etcd's limit.
+const OBJECT_LIMIT: usize = 1536 * 1024;
+
+/// A state as tree and as bytes.
+type State = (Arc<Value>, Arc<Record>);
 
 /// A running transaction on the writer thread.
 pub(crate) struct Txn<'a> {
     index: &'a RwLock<Index>,
     version: u64,
     /// Newest state of the keys written in this batch; `None` is a deleted one.
-    written: BTreeMap<Key, Option<Arc<Value>>>,
+    written: BTreeMap<Key, Option<State>>,
     changes: Vec<Arc<Change>>,
+    bytes: usize,
 }
 
 /// A point to return to.
@@ -27,34 +35,35 @@ pub(crate) struct Savepoint {
 impl<'a> Txn<'a> {
     pub(super) fn new(index: &'a RwLock<Index>) -> Self {
         let version = read(index).version();
-        Self { index, version, written: BTreeMap::new(), changes: Vec::new() }
+        Self { index, version, written: BTreeMap::new(), changes: Vec::new(), bytes: 0 }
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<Value>> {
+        self.state(key).map(|(object, _)| object)
+    }
+
+    fn state(&self, key: &Key) -> Option<State> {
         match self.written.get(key) {
             Some(written) => written.clone(),
-            None => read(self.index).get(key),
+            None => {
+                let record = read(self.index).record(key).map(Arc::clone)?;
+                Some((record.value(), record))
+            }
         }
     }
 
     /// All objects of a resource, in one namespace or (with an empty name) in all.
     pub(crate) fn list(&self, resource: &Arc<str>, namespace: &str) -> Vec<Arc<Value>> {
-        let mut found: BTreeMap<Key, Arc<Value>> = BTreeMap::new();
-        for object in read(self.index).list(resource, namespace) {
-            let key = Key {
-                resource: Arc::clone(resource),
-                namespace: object::namespace(&object).to_owned(),
-                name: object::name(&object).to_owned(),
-            };
-            found.insert(key, object);
-        }
+        let stored = read(self.index).records(resource, namespace);
+        let mut found: BTreeMap<String, Arc<Value>> =
+            stored.into_iter().map(|(place, record)| (place, record.value())).collect();
         for (key, written) in &self.written {
             if key.resource != *resource || !(namespace.is_empty() || key.namespace == namespace) {
                 continue;
             }
             match written {
-                Some(object) => found.insert(key.clone(), Arc::clone(object)),
-                None => found.remove(key),
+                Some((object, _)) => found.insert(key.place(), Arc::clone(object)),
+                None => found.remove(&key.place()),
             };
         }
         found.into_values().collect()
@@ -82,38 +91,51 @@ impl<'a> Txn<'a> {
         keys.extend(self.written.keys().filter(|key| key.namespace == namespace).cloned());
         keys.sort();
         keys.dedup();
-        keys.retain(|key| self.get(key).is_some());
+        keys.retain(|key| self.exists(key));
         keys
+    }
+
+    fn exists(&self, key: &Key) -> bool {
+        match self.written.get(key) {
+            Some(written) => written.is_some(),
+            None => read(self.index).record(key).is_some(),
+        }
+    }
+
+    /// Objects last written before `time` (seconds since 1970).
+    pub(crate) fn written_before(&self, resource: &Arc<str>, time: u64) -> Vec<Key> {
+        let old = read(self.index).records(resource, "").into_iter().filter(|(_, record)| record.written() < time);
+        let keys = old.map(|(place, _)| Key::at(resource, &place));
+        keys.filter(|key| !self.written.contains_key(key)).collect()
     }
 
     /// Stores `object` under a new version and returns it with that version in it.
     pub(crate) fn put(&mut self, key: Key, mut object: Value) -> Arc<Value> {
-        let previous = self.get(&key);
+        let previous = self.state(&key);
+        let kind = if previous.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
         self.version += 1;
         object::set_meta(&mut object, "resourceVersion", self.version.to_string());
-        let object = Arc::new(object);
-        self.written.insert(key.clone(), Some(Arc::clone(&object)));
-        let kind = if previous.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
-        self.changes.push(Arc::new(Change { key, version: self.version, kind, object: Arc::clone(&object), previous }));
-        object
+        self.change(key, kind, Arc::new(object), previous)
     }
 
     /// Removes an object. The returned last state carries the version of the deletion.
     pub(crate) fn delete(&mut self, key: Key) -> Option<Arc<Value>> {
-        let previous = self.get(&key)?;
+        let previous = self.state(&key)?;
         self.version += 1;
-        let mut last = Value::clone(&previous);
+        let mut last = Value::clone(&previous.0);
         object::set_meta(&mut last, "resourceVersion", self.version.to_string());
-        let object = Arc::new(last);
-        self.written.insert(key.clone(), None);
-        self.changes.push(Arc::new(Change {
-            key,
-            version: self.version,
-            kind: ChangeKind::Deleted,
-            object: Arc::clone(&object),
-            previous: Some(previous),
-        }));
-        Some(object)
+        Some(self.change(key, ChangeKind::Deleted, Arc::new(last), Some(previous)))
+    }
+
+    fn change(&mut self, key: Key, kind: ChangeKind, object: Arc<Value>, previous: Option<State>) -> Arc<Value> {
+        let record = Arc::new(Record::new(&object, self.version));
+        let state = (kind != ChangeKind::Deleted).then(|| (Arc::clone(&object), Arc::clone(&record)));
+        self.written.insert(key.clone(), state);
+        self.bytes += record.bytes().len();
+        let (previous, previous_record) = previous.unzip();
+        let (version, kept) = (self.version, Arc::clone(&object));
+        self.changes.push(Arc::new(Change { key, version, kind, object, previous, record, previous_record }));
+        kept
     }
 
     pub(crate) fn savepoint(&self) -> Savepoint {
@@ -124,10 +146,22 @@ impl<'a> Txn<'a> {
     pub(crate) fn roll_back(&mut self, point: Savepoint) {
         while self.changes.len() > point.changes {
             if let Some(change) = self.changes.pop() {
-                self.written.insert(change.key.clone(), change.previous.clone());
+                let previous = change.previous.clone().zip(change.previous_record.clone());
+                self.written.insert(change.key.clone(), previous);
+                self.bytes = self.bytes.saturating_sub(change.record.bytes().len());
             }
         }
         self.version = point.version;
+    }
+
+    /// Whether something written after `point` is larger than what may be stored.
+    pub(super) fn is_too_large_since(&self, point: Savepoint) -> bool {
+        self.changes.iter().skip(point.changes).any(|change| change.record.json_len() > OBJECT_LIMIT)
+    }
+
+    /// How much is to be committed.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(super) fn into_changes(self) -> Vec<Arc<Change>> {
