@@ -34,6 +34,7 @@ impl<S> Patient<S> {
             self.deadline.as_mut().reset(Instant::now() + self.patience);
         }
         ready!(self.deadline.as_mut().poll(context));
+        self.waiting = false;
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not take what is sent to it")))
     }
 }

@@ -21,6 +21,8 @@ pub(super) const CAPACITY: u64 = if cfg!(test) { 128 * 1024 } else { 8 * 1024 * 
 const MARK: u32 = 0x4c4a_5342;
 #[cfg(test)]
 pub(super) const MARK_FOR_TESTS: [u8; 4] = MARK.to_le_bytes();
+/// Frames begin at multiples of this.
+const ALIGNMENT: usize = 64;
 /// Mark, checksum, length, first version.
 const HEAD: usize = 4 + 4 + 4 + 8;
 
@@ -42,6 +44,16 @@ pub(super) struct Frame {
     pub(super) written: Vec<Written>,
 }
 
+/// What is in a journal.
+#[derive(Default)]
+pub(super) struct Contents {
+    /// The whole frames from its start, up to the first that is not or does not follow.
+    pub(super) frames: Vec<Frame>,
+    /// The newest version of a whole frame behind those. One commit is in flight at a time, so that this is left from
+    /// before the journal was last begun anew; unless it is newer than all else: then writes before it are damaged.
+    pub(super) stray: u64,
+}
+
 impl Frame {
     pub(super) fn last(&self) -> u64 {
         self.first + (self.written.len() as u64).saturating_sub(1)
@@ -49,8 +61,8 @@ impl Frame {
 }
 
 impl Journal {
-    /// Opens or creates a journal, and reads the frames that are whole.
-    pub(super) fn open(disk: &dyn Disk, path: &Path) -> Result<(Self, Vec<Frame>), StoreError> {
+    /// Opens or creates a journal, and reads what is in it.
+    pub(super) fn open(disk: &dyn Disk, path: &Path) -> Result<(Self, Contents), StoreError> {
         let failed = |source: io::Error| match source.kind() {
             LOCKED => StoreError::InUse { path: path.to_owned() },
             io::ErrorKind::StorageFull => StoreError::NoSpace { path: path.to_owned() },
@@ -62,10 +74,10 @@ impl Journal {
         file.read(0, &mut bytes).map_err(failed)?;
         let mut journal = Self { file, path: path.to_owned(), end: START, len };
         let title = bytes.get(..TITLE.len()).unwrap_or_default();
-        let frames = if title.iter().all(|byte| *byte == 0) {
+        let contents = if title.iter().all(|byte| *byte == 0) {
             // New, or its making was cut short before anything could be in it.
             journal.create().map_err(failed)?;
-            Vec::new()
+            Contents::default()
         } else if title != TITLE {
             return Err(journal.damaged("it is no journal of this program"));
         } else {
@@ -73,9 +85,9 @@ impl Journal {
             if format > FORMAT {
                 return Err(StoreError::NewerFormat { path: path.to_owned(), found: format, known: FORMAT });
             }
-            journal.frames(&bytes)?
+            Self::contents(&bytes)
         };
-        Ok((journal, frames))
+        Ok((journal, contents))
     }
 
     fn create(&mut self) -> io::Result<()> {
@@ -96,30 +108,26 @@ impl Journal {
         Ok(())
     }
 
-    fn frames(&self, bytes: &[u8]) -> Result<Vec<Frame>, StoreError> {
+    fn contents(bytes: &[u8]) -> Contents {
         let mut frames: Vec<Frame> = Vec::new();
         let mut at = usize::try_from(START).unwrap_or_default();
         while let Some((frame, size)) = decode(bytes.get(at..).unwrap_or_default()) {
             // What follows is left from before the journal was last begun anew.
             if frames.last().is_some_and(|before| before.last() + 1 != frame.first) {
-                return Ok(frames);
+                break;
             }
             frames.push(frame);
             at += size;
         }
-        // One commit is in flight at a time, so that behind one that was cut short there is nothing newer.
-        let newest = frames.last().map_or(0, Frame::last);
-        let rest = bytes.get(at.saturating_add(1)..).unwrap_or_default();
-        let newer = rest.windows(4).enumerate().filter(|(_, window)| *window == MARK.to_le_bytes());
-        let newer = newer.filter_map(|(offset, _)| decode(rest.get(offset..)?));
-        if let Some((frame, _)) = newer.into_iter().find(|(frame, _)| !frames.is_empty() && frame.first > newest + 1) {
-            let what = format!("the writes between versions {newest} and {} are damaged", frame.first);
-            return Err(self.damaged(&what));
-        }
-        Ok(frames)
+        let rest = bytes.get(at..).unwrap_or_default();
+        let marked = rest.chunks(ALIGNMENT).enumerate().filter(|(_, chunk)| chunk.starts_with(&MARK.to_le_bytes()));
+        let stray = marked.filter_map(|(chunk, _)| decode(rest.get(chunk * ALIGNMENT..)?));
+        let stray = stray.map(|(frame, _)| frame.first).max().unwrap_or_default();
+        Contents { frames, stray }
     }
 
-    fn damaged(&self, what: &str) -> StoreError {
+    /// The error of a journal that cannot be used.
+    pub(super) fn damaged(&self, what: &str) -> StoreError {
         StoreError::Journal { path: self.path.clone(), what: what.to_owned() }
     }
 
@@ -176,6 +184,7 @@ pub(super) fn encode(changes: &[Arc<Change>]) -> Vec<u8> {
     set(&mut frame, 12, &first.to_le_bytes());
     let checksum = crc32fast::hash(frame.get(8..).unwrap_or_default());
     set(&mut frame, 4, &checksum.to_le_bytes());
+    frame.resize(frame.len().next_multiple_of(ALIGNMENT), 0);
     frame
 }
 
@@ -198,7 +207,7 @@ fn decode(bytes: &[u8]) -> Option<(Frame, usize)> {
         let record = part(&mut body)?;
         written.push((key, if record.is_empty() { None } else { Some(Arc::new(Record::read(record)?)) }));
     }
-    Some((Frame { first, written }, size))
+    Some((Frame { first, written }, size.next_multiple_of(ALIGNMENT)))
 }
 
 /// Takes a length and as many bytes off `body`.

@@ -42,11 +42,16 @@ impl Log {
     pub(super) fn open(disk: &dyn Disk, path: &Path) -> Result<(Self, Index), StoreError> {
         let mut base = Base::open(disk, path)?;
         let mut index = base.load()?;
-        let (active, mut frames) = Journal::open(disk, &path.with_extension("journal-0"))?;
+        let (active, mut contents) = Journal::open(disk, &path.with_extension("journal-0"))?;
         let (other, more) = Journal::open(disk, &path.with_extension("journal-1"))?;
-        frames.extend(more);
-        let replayed = replay(&mut index, frames, path)?;
+        contents.frames.extend(more.frames);
+        let replayed = replay(&mut index, contents.frames, path)?;
         let version = index.version();
+        for (journal, stray) in [(&active, contents.stray), (&other, more.stray)] {
+            if stray > version {
+                return Err(journal.damaged(&format!("the writes between versions {version} and {stray} are damaged")));
+            }
+        }
 
         let batch = (!replayed.is_empty()).then(|| Arc::new(Batch { written: replayed, version }));
         let outstanding = match batch {
