@@ -1,11 +1,14 @@
 //! The CRDs of every kind we serve, with the labels by which others find them. Each group lists its own in `crds()`.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceSubresourceStatus, CustomResourceSubresources,
+};
 use kube::CustomResourceExt;
 use schemars::JsonSchema;
 
 use crate::{
-    addons, bessemer, bootstrap, cluster, clusterctl, controlplane, infrastructure, ipam, metal3, runtime, schema,
+    addons, bessemer, bootstrap, cluster, clusterctl, controlplane, infrastructure, ipam, ipam_metal3, metal3, runtime,
+    schema,
 };
 
 /// A label of a CRD.
@@ -32,6 +35,7 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         metal3::crds(),
         bessemer::crds(),
         infrastructure::crds(),
+        ipam_metal3::crds(),
         cluster::crds(),
         bootstrap::crds(),
         controlplane::crds(),
@@ -58,6 +62,20 @@ pub(crate) fn with_required_metadata(mut crd: CustomResourceDefinition) -> Custo
             schema.required.get_or_insert_default().insert(0, "metadata".to_owned());
         }
     }
+    crd
+}
+
+/// Of a kind whose status is written as any other field.
+pub(crate) fn without_subresources(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    crd.spec.versions.iter_mut().for_each(|version| version.subresources = None);
+    crd
+}
+
+/// Of a kind that has the subresource without saying what a status holds.
+pub(crate) fn with_status(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    let status = CustomResourceSubresourceStatus(serde_json::json!({}));
+    let subresources = CustomResourceSubresources { scale: None, status: Some(status) };
+    crd.spec.versions.iter_mut().for_each(|version| version.subresources = Some(subresources.clone()));
     crd
 }
 

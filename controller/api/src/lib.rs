@@ -1,10 +1,12 @@
 //! Every Kubernetes type that Bessemer defines or reads, one module per API group, and the CRDs made from them.
 //!
-//! Upstream kinds keep their upstream shapes. Fields that no reconciler reads yet are not typed but kept: each struct
-//! that upstream may fill further ends in an [`Extra`] map, so that an unmodified manifest is accepted and comes back
-//! whole. This room does no I/O and must not know what reconcilers do with the objects.
+//! Upstream kinds keep their upstream shapes, whole: an unmodified manifest is accepted and comes back as it was, and
+//! each CRD says what upstream's says (`tests/conformance`). A group has one folder per version, so that another version
+//! can stand beside. This room does no I/O and must not know what reconcilers do with the objects.
 
+mod absent;
 pub mod addons;
+pub mod addresses;
 pub mod bessemer;
 pub mod bootstrap;
 pub mod cluster;
@@ -12,9 +14,9 @@ pub mod clusterctl;
 pub mod conditions;
 pub mod controlplane;
 mod crds;
-mod extra;
 pub mod infrastructure;
 pub mod ipam;
+pub mod ipam_metal3;
 pub mod metal3;
 mod patterns;
 mod references;
@@ -23,7 +25,6 @@ mod schema;
 pub mod well_known;
 
 pub use crds::crds;
-pub use extra::Extra;
 pub use references::{ContractReference, NameReference, SecretKeyReference, TemplateReference};
 
 /// A condition as all our kinds carry it.

@@ -17,3 +17,7 @@ pub(crate) const TAINT_KEY: &str =
     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$";
 /// Value of a taint.
 pub(crate) const TAINT_VALUE: &str = "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$";
+/// A MAC address, and nothing else.
+pub(crate) const MAC: &str = "^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$";
+/// A text with a MAC address somewhere in it: upstream's older fields forgot the anchors.
+pub(crate) const MAC_WITHIN: &str = "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}";

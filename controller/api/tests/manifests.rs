@@ -1,9 +1,11 @@
 //! `manifests/crds` is what the types say. `BESSEMER_UPDATE_CRDS=1 cargo test -p bessemer-api` writes it anew.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::cast_possible_truncation, clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::collections::BTreeSet;
 use std::path::Path;
+
+use serde_json::Value;
 
 #[test]
 fn crd_manifests_match_the_types() {
@@ -14,7 +16,9 @@ fn crd_manifests_match_the_types() {
         let name = format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural);
         let path = folder.join(&name);
         // Through JSON, so that the order of fields does not depend on a serialiser.
-        let text = format!("---\n{}", serde_saphyr::to_string(&serde_json::to_value(&crd).unwrap()).unwrap());
+        let mut value = serde_json::to_value(&crd).unwrap();
+        whole_numbers(&mut value);
+        let text = format!("---\n{}", serde_saphyr::to_string(&value).unwrap());
         if update {
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(&path, &text).unwrap();
@@ -29,4 +33,18 @@ fn crd_manifests_match_the_types() {
         .filter(|name| name.ends_with(".yaml"))
         .collect();
     assert_eq!(found, wanted, "manifests/crds holds a CRD of no type");
+}
+
+/// `1`, not `1.0`: bounds are floating point numbers in the Rust type.
+fn whole_numbers(value: &mut Value) {
+    match value {
+        Value::Object(map) => map.values_mut().for_each(whole_numbers),
+        Value::Array(list) => list.iter_mut().for_each(whole_numbers),
+        Value::Number(number) => {
+            if let Some(whole) = number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 1e15) {
+                *value = Value::from(whole as i64);
+            }
+        }
+        _ => {}
+    }
 }

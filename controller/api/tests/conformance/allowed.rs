@@ -1,13 +1,10 @@
 //! The differences that are meant: `allowed.txt`, a line each, `Kind.version path: what | reason`.
-//!
-//! `Kind.version *: pending | reason` lets all differences of a kind pass while its types are being written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::Differences;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance/allowed.txt");
-const PENDING: &str = " *: pending";
 
 /// The list, and which of its lines have been needed.
 pub(crate) struct Allowed {
@@ -32,22 +29,19 @@ impl Allowed {
         allowed
     }
 
-    /// The differences that nothing allows, and how many are allowed by a line of their own or as pending.
-    pub(crate) fn judge(&mut self, found: &Differences) -> (Vec<String>, usize, usize) {
+    /// The differences that nothing allows, and how many are allowed.
+    pub(crate) fn judge(&mut self, found: &Differences) -> (Vec<String>, usize) {
         let distinct: BTreeSet<&String> = found.lines.iter().collect();
-        let (mut open, mut covered, mut pending) = (Vec::new(), 0, 0);
+        let (mut open, mut covered) = (Vec::new(), 0);
         for line in distinct {
             if let Some(used) = self.lines.get_mut(line) {
                 *used = true;
                 covered += 1;
-            } else if let Some(used) = self.lines.get_mut(&format!("{}{PENDING}", found.subject)) {
-                *used = true;
-                pending += 1;
             } else {
                 open.push(line.clone());
             }
         }
-        (open, covered, pending)
+        (open, covered)
     }
 
     /// Lines that no difference needed, and lines that cannot be read.

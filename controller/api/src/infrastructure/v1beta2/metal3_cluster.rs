@@ -1,16 +1,13 @@
 //! Metal3Cluster: the InfraCluster.
 
-use kube::CustomResource;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use bessemer_api_macros::api;
 
-use super::InfraInitialization;
-use crate::cluster::ApiEndpoint;
-use crate::{Condition, Extra, Time};
+use super::{InfraInitialization, V1Beta1ClusterFailure};
+use crate::cluster::{ApiEndpoint, Deprecated, FailureDomain};
+use crate::{Condition, Time};
 
 /// The infrastructure of one cluster: where its control plane is reached.
-#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api(optional_spec)]
 #[kube(
     group = "infrastructure.cluster.x-k8s.io",
     version = "v1beta2",
@@ -18,41 +15,41 @@ use crate::{Condition, Extra, Time};
     plural = "metal3clusters",
     shortname = "m3c",
     shortname = "m3cluster",
+    shortname = "m3clusters",
     shortname = "metal3c",
+    shortname = "metal3cluster",
     category = "cluster-api",
     namespaced,
-    status = "Metal3ClusterStatus",
-    derive = "Default",
-    derive = "PartialEq",
-    printcolumn = r#"{"name":"Age","type":"date","description":"Time duration since creation of Metal3Cluster","jsonPath":".metadata.creationTimestamp"}"#,
-    printcolumn = r#"{"name":"Provisioned","type":"string","description":"Metal3Cluster is provisioned","jsonPath":".status.initialization.provisioned"}"#,
-    printcolumn = r#"{"name":"Cluster","type":"string","description":"Cluster to which this BMCluster belongs","jsonPath":".metadata.labels.cluster\\.x-k8s\\.io/cluster-name"}"#,
-    printcolumn = r#"{"name":"Endpoint","type":"string","description":"Control plane endpoint","jsonPath":".spec.controlPlaneEndpoint"}"#
+    status = "Metal3ClusterStatus"
 )]
+#[column("Age", date, ".metadata.creationTimestamp", "Time since it was made")]
+#[column("Provisioned", string, ".status.initialization.provisioned", "It can be used")]
+#[column("Error", string, ".status.deprecated.v1beta1.failureReason", "The last error")]
+#[column("Cluster", string, ".metadata.labels.cluster\\.x-k8s\\.io/cluster-name", "Its cluster")]
+#[column("Endpoint", string, ".spec.controlPlaneEndpoint", "Where the control plane is reached")]
 pub struct Metal3ClusterSpec {
+    /// Whether a cloud provider sets the Nodes' provider ids, so that nobody else needs to.
+    pub cloud_provider_enabled: Option<bool>,
     /// Where the control plane is reached.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane_endpoint: Option<ApiEndpoint>,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
+    /// Failure domains, for labels and for spreading control planes.
+    #[list(map(name), 1..=100)]
+    pub failure_domains: Vec<FailureDomain>,
 }
 
 /// What is observed of it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
 pub struct Metal3ClusterStatus {
     /// Conditions.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[list(map(type), ..=32)]
     pub conditions: Vec<Condition>,
+    /// What v1beta1 said.
+    pub deprecated: Option<Deprecated<V1Beta1ClusterFailure>>,
+    /// Failure domains, as the cluster reads them.
+    #[list(map(name), 1..=100)]
+    pub failure_domains: Vec<FailureDomain>,
     /// Whether it can be used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub initialization: Option<InfraInitialization>,
     /// When this status last changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<Time>,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
 }

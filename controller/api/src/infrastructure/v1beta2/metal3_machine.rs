@@ -1,18 +1,15 @@
 //! Metal3Machine: the InfraMachine, which claims a BareMetalHost.
 
-use std::collections::BTreeMap;
+use bessemer_api_macros::api;
+use k8s_openapi::api::core::v1::SecretReference;
 
-use kube::CustomResource;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::InfraInitialization;
-use crate::cluster::MachineAddress;
-use crate::{Condition, Extra, Time};
+use super::{CustomDeploy, HostSelector, InfraImage, InfraInitialization, ObjectName, V1Beta1MachineFailure};
+use crate::cluster::{Deprecated, MachineAddress};
+use crate::metal3::CleaningMode;
+use crate::{Condition, Time};
 
 /// One machine of a cluster on one host.
-#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api(optional_spec)]
 #[kube(
     group = "infrastructure.cluster.x-k8s.io",
     version = "v1beta2",
@@ -20,82 +17,64 @@ use crate::{Condition, Extra, Time};
     plural = "metal3machines",
     shortname = "m3m",
     shortname = "m3machine",
+    shortname = "m3machines",
     shortname = "metal3m",
+    shortname = "metal3machine",
     category = "cluster-api",
     namespaced,
-    status = "Metal3MachineStatus",
-    derive = "Default",
-    derive = "PartialEq",
-    printcolumn = r#"{"name":"Age","type":"date","description":"Time duration since creation of Metal3Machine","jsonPath":".metadata.creationTimestamp"}"#,
-    printcolumn = r#"{"name":"ProviderID","type":"string","description":"Provider ID","jsonPath":".spec.providerID"}"#,
-    printcolumn = r#"{"name":"Provisioned","type":"string","description":"Metal3Machine is provisioned","jsonPath":".status.initialization.provisioned"}"#,
-    printcolumn = r#"{"name":"Cluster","type":"string","description":"Cluster to which this M3Machine belongs","jsonPath":".metadata.labels.cluster\\.x-k8s\\.io/cluster-name"}"#
+    status = "Metal3MachineStatus"
 )]
+#[column("Age", date, ".metadata.creationTimestamp", "Time since it was made")]
+#[column("ProviderID", string, ".spec.providerID", "Its Node's provider id")]
+#[column("Provisioned", string, ".status.initialization.provisioned", "It can be used")]
+#[column("Cluster", string, ".metadata.labels.cluster\\.x-k8s\\.io/cluster-name", "Its cluster")]
 pub struct Metal3MachineSpec {
-    /// What to write to the host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub image: Option<InfraImage>,
+    /// What is erased from the host when it is prepared and when it is taken back; the host says unless given.
+    pub automated_cleaning_mode: Option<CleaningMode>,
+    /// A deployment in place of an image.
+    pub custom_deploy: Option<CustomDeploy>,
+    /// Metal3DataTemplate that metadata and network data are made from.
+    pub data_template: Option<ObjectName>,
+    /// Failure domain that it shall run in.
+    #[text(1..=256)]
+    pub failure_domain: Option<String>,
     /// Which hosts may be chosen; all of the namespace if empty.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_selector: Option<HostSelector>,
+    /// What to write to the host.
+    pub image: Option<InfraImage>,
+    /// Secret with metadata for cloud-init.
+    pub meta_data: Option<SecretReference>,
+    /// Secret with network data for cloud-init.
+    pub network_data: Option<SecretReference>,
     /// `metal3://<namespace>/<host>/<metal3machine>`, once the host has left its ramdisk.
-    #[serde(rename = "providerID", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "providerID")]
+    #[text(1..=512)]
     pub provider_id: Option<String>,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// An image, in the words of this group.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct InfraImage {
-    /// Where it is.
-    pub url: String,
-    /// Hexadecimal digest of the bytes at that URL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checksum: Option<String>,
-    /// `sha256`, `sha512` or `md5`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checksum_type: Option<String>,
-    /// `raw`, `qcow2`, `vdi`, `vmdk` or `live-iso`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk_format: Option<String>,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// Which hosts may be chosen.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HostSelector {
-    /// Labels that the host must carry.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub match_labels: BTreeMap<String, String>,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
+    /// Secret with bootstrap data, in place of the Machine's.
+    pub user_data: Option<SecretReference>,
 }
 
 /// What is observed of it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
 pub struct Metal3MachineStatus {
     /// Addresses of the machine.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[list(atomic, 1..=32)]
     pub addresses: Vec<MachineAddress>,
     /// Conditions.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[list(map(type), ..=32)]
     pub conditions: Vec<Condition>,
+    /// What v1beta1 said.
+    pub deprecated: Option<Deprecated<V1Beta1MachineFailure>>,
     /// Whether it can be used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub initialization: Option<InfraInitialization>,
     /// When this status last changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<Time>,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
+    /// The Secret with the metadata that the host was given.
+    pub meta_data: Option<SecretReference>,
+    /// The Secret with the network data that the host was given.
+    pub network_data: Option<SecretReference>,
+    /// The Metal3Data that was made for it.
+    pub rendered_data: Option<ObjectName>,
+    /// The Secret with the bootstrap data that the host was given.
+    pub user_data: Option<SecretReference>,
 }

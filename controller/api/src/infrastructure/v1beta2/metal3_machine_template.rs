@@ -1,16 +1,12 @@
 //! Metal3MachineTemplate: what Metal3Machines are cloned from.
 
-use kube::CustomResource;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use bessemer_api_macros::api;
 
 use super::Metal3MachineSpec;
-use crate::Extra;
 use crate::cluster::TemplateMetadata;
 
 /// The spec of the machines to come.
-#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api]
 #[kube(
     group = "infrastructure.cluster.x-k8s.io",
     version = "v1beta2",
@@ -18,27 +14,25 @@ use crate::cluster::TemplateMetadata;
     plural = "metal3machinetemplates",
     shortname = "m3mt",
     shortname = "m3machinetemplate",
+    shortname = "m3machinetemplates",
     shortname = "metal3mt",
+    shortname = "metal3machinetemplate",
     category = "cluster-api",
-    namespaced,
-    derive = "Default",
-    derive = "PartialEq",
-    printcolumn = r#"{"name":"Age","type":"date","description":"Time duration since creation of Metal3MachineTemplate","jsonPath":".metadata.creationTimestamp"}"#
+    namespaced
 )]
+#[column("Age", date, ".metadata.creationTimestamp", "Time since it was made")]
 pub struct Metal3MachineTemplateSpec {
+    /// Whether a replaced machine's host is kept for its successor, not erased in between.
+    #[schemars(extend("x-default" = false))]
+    pub node_reuse: Option<bool>,
     /// What is cloned.
     pub template: Metal3MachineTemplateResource,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
 }
 
 /// What is cloned.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api]
 pub struct Metal3MachineTemplateResource {
     /// Labels and annotations of the clones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TemplateMetadata>,
     /// Spec of the clones.
     pub spec: Metal3MachineSpec,

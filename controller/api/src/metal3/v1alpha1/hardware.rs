@@ -1,128 +1,180 @@
-//! What is known of a host's hardware, as `status.hardware` has it.
+//! What is known of a host's hardware: in a BareMetalHost's status, and as HardwareData.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use bessemer_api_macros::api;
 
-use crate::Extra;
+use crate::patterns::MAC_WITHIN;
 
 /// The inventory of one host.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
 pub struct HardwareDetails {
     /// Maker, product and serial number.
-    pub system_vendor: SystemVendor,
+    pub system_vendor: Option<SystemVendor>,
     /// Firmware.
-    pub firmware: Firmware,
+    pub firmware: Option<Firmware>,
     /// Memory in MiB.
-    pub ram_mebibytes: i64,
+    #[schemars(extend("format" = null))]
+    pub ram_mebibytes: Option<i64>,
     /// Network interfaces.
     pub nics: Vec<Nic>,
     /// Disks.
     pub storage: Vec<Storage>,
     /// Processors, as one summary.
-    pub cpu: Cpu,
+    pub cpu: Option<Cpu>,
     /// Host name at inspection.
-    pub hostname: String,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
+    pub hostname: Option<String>,
+}
+
+impl HardwareDetails {
+    /// The machine's serial number; empty while it is not known.
+    #[must_use]
+    pub fn serial_number(&self) -> &str {
+        self.system_vendor.as_ref().and_then(|vendor| vendor.serial_number.as_deref()).unwrap_or_default()
+    }
 }
 
 /// Maker, product and serial number.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
+#[derive(Eq)]
 pub struct SystemVendor {
     /// Maker.
-    pub manufacturer: String,
+    pub manufacturer: Option<String>,
     /// Product.
-    pub product_name: String,
+    pub product_name: Option<String>,
     /// Serial number.
-    pub serial_number: String,
+    pub serial_number: Option<String>,
 }
 
 /// Firmware.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
+#[derive(Eq)]
 pub struct Firmware {
     /// The BIOS.
-    pub bios: Bios,
+    pub bios: Option<Bios>,
 }
 
 /// A BIOS.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
+#[derive(Eq)]
 pub struct Bios {
     /// Date.
-    pub date: String,
+    pub date: Option<String>,
     /// Vendor.
-    pub vendor: String,
+    pub vendor: Option<String>,
     /// Version.
-    pub version: String,
+    pub version: Option<String>,
 }
 
 /// All processors together.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
 pub struct Cpu {
     /// As `uname -m` says.
-    pub arch: String,
+    pub arch: Option<String>,
     /// Model.
-    pub model: String,
+    pub model: Option<String>,
     /// Highest clock in MHz.
-    pub clock_megahertz: f64,
+    pub clock_megahertz: Option<f64>,
     /// Instruction set flags.
     pub flags: Vec<String>,
     /// Logical processors.
-    pub count: i32,
+    #[schemars(extend("format" = null))]
+    pub count: Option<i64>,
 }
 
 /// One network interface.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
+#[derive(Eq)]
 pub struct Nic {
     /// Name.
-    pub name: String,
+    pub name: Option<String>,
     /// Vendor and product ids.
-    pub model: String,
+    pub model: Option<String>,
     /// MAC address.
-    pub mac: String,
+    #[schemars(regex(pattern = MAC_WITHIN))]
+    pub mac: Option<String>,
     /// IP address.
-    pub ip: String,
+    pub ip: Option<String>,
     /// Speed in Gbit/s.
-    pub speed_gbps: i32,
+    #[schemars(extend("format" = null))]
+    pub speed_gbps: Option<i64>,
+    /// VLANs that can be used through it.
+    pub vlans: Vec<Vlan>,
+    /// VLAN of untagged frames.
+    #[number(0..=4094)]
+    pub vlan_id: Option<i32>,
     /// Whether it booted from the network.
-    pub pxe: bool,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
+    pub pxe: Option<bool>,
+    /// What the switch at the other end says of itself.
+    pub lldp: Option<Lldp>,
+    /// Where it sits on the PCI bus.
+    pub pci_address: Option<String>,
+}
+
+/// One VLAN.
+#[api]
+#[derive(Eq)]
+pub struct Vlan {
+    /// Number.
+    #[number(0..=4094)]
+    pub id: Option<i32>,
+    /// Name.
+    pub name: Option<String>,
+}
+
+/// The neighbour of an interface, by LLDP.
+#[api]
+#[derive(Eq)]
+pub struct Lldp {
+    /// Chassis id of the switch.
+    #[serde(rename = "switchID")]
+    pub switch_id: Option<String>,
+    /// Port id.
+    #[serde(rename = "portID")]
+    pub port_id: Option<String>,
+    /// The switch's name.
+    pub switch_system_name: Option<String>,
 }
 
 /// One disk.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
+#[derive(Eq)]
 pub struct Storage {
     /// Device path.
-    pub name: String,
+    pub name: Option<String>,
     /// Other paths.
     pub alternate_names: Vec<String>,
-    /// `HDD`, `SSD` or `NVME`.
+    /// What it is made of.
     #[serde(rename = "type")]
-    pub kind: String,
+    pub kind: Option<DiskType>,
     /// Capacity in bytes.
-    pub size_bytes: i64,
+    pub size_bytes: Option<i64>,
     /// Spinning or not.
-    pub rotational: bool,
+    pub rotational: Option<bool>,
     /// Vendor.
-    pub vendor: String,
+    pub vendor: Option<String>,
     /// Model.
-    pub model: String,
+    pub model: Option<String>,
     /// Serial number.
-    pub serial_number: String,
+    pub serial_number: Option<String>,
     /// World wide name.
-    pub wwn: String,
+    pub wwn: Option<String>,
+    /// What a vendor adds to that.
+    pub wwn_vendor_extension: Option<String>,
+    /// Both together.
+    pub wwn_with_extension: Option<String>,
     /// SCSI address.
-    pub hctl: String,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
+    pub hctl: Option<String>,
+}
+
+/// What a disk is made of.
+#[api]
+pub enum DiskType {
+    /// Spinning.
+    #[serde(rename = "HDD")]
+    Hdd,
+    /// Flash, behind SATA or SAS.
+    #[serde(rename = "SSD")]
+    Ssd,
+    /// Flash, behind PCI express.
+    #[serde(rename = "NVME")]
+    Nvme,
 }

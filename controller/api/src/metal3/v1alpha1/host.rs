@@ -1,17 +1,16 @@
 //! BareMetalHost, as metal3.io/v1alpha1 has it.
 
-use k8s_openapi::api::core::v1::{ObjectReference, SecretReference};
-use kube::CustomResource;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use bessemer_api_macros::api;
+use k8s_openapi::api::core::v1::{ObjectReference, SecretReference, Taint};
 
-use super::status::BareMetalHostStatus;
-use super::{BmcDetails, Image, RootDeviceHints};
-use crate::Extra;
+use super::{
+    BareMetalHostStatus, BmcDetails, BootMode, CleaningMode, CustomDeploy, FirmwareConfig, HostNetworkInterface, Image,
+    InspectionMode, RaidConfig, RootDeviceHints,
+};
+use crate::patterns::MAC_WITHIN;
 
 /// One physical server: how to reach its BMC, whether it shall be on, what shall be written to it.
-#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api(optional_spec)]
 #[kube(
     group = "metal3.io",
     version = "v1alpha1",
@@ -20,45 +19,64 @@ use crate::Extra;
     shortname = "bmh",
     shortname = "bmhost",
     namespaced,
-    status = "BareMetalHostStatus",
-    derive = "Default",
-    derive = "PartialEq",
-    printcolumn = r#"{"name":"Status","type":"string","description":"Operational status","jsonPath":".status.operationalStatus","priority":1}"#,
-    printcolumn = r#"{"name":"State","type":"string","description":"Provisioning status","jsonPath":".status.provisioning.state"}"#,
-    printcolumn = r#"{"name":"Consumer","type":"string","description":"Consumer using this host","jsonPath":".spec.consumerRef.name"}"#,
-    printcolumn = r#"{"name":"BMC","type":"string","description":"Address of management controller","jsonPath":".spec.bmc.address","priority":1}"#,
-    printcolumn = r#"{"name":"Online","type":"string","description":"Whether the host is online or not","jsonPath":".spec.online"}"#,
-    printcolumn = r#"{"name":"Error","type":"string","description":"Type of the most recent error","jsonPath":".status.errorType"}"#,
-    printcolumn = r#"{"name":"Age","type":"date","description":"Time duration since creation of BaremetalHost","jsonPath":".metadata.creationTimestamp"}"#
+    status = "BareMetalHostStatus"
 )]
+#[column("Status", string, ".status.operationalStatus", "Whether it is well", 1)]
+#[column("State", string, ".status.provisioning.state", "How far its provisioning is")]
+#[column("Consumer", string, ".spec.consumerRef.name", "Who uses it")]
+#[column("BMC", string, ".spec.bmc.address", "Address of its management controller", 1)]
+#[column("Online", string, ".spec.online", "Whether it shall be powered on")]
+#[column("Error", string, ".status.errorType", "Kind of the last error")]
+#[column("Age", date, ".metadata.creationTimestamp", "Time since it was made")]
 pub struct BareMetalHostSpec {
+    /// Processor architecture; found by inspection unless given.
+    pub architecture: Option<String>,
+    /// What is erased when it is prepared and when it is taken back.
+    #[schemars(extend("x-default" = "metadata"))]
+    pub automated_cleaning_mode: Option<CleaningMode>,
     /// How to reach the management controller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc: Option<BmcDetails>,
     /// MAC address of the NIC that boots from the network.
-    #[serde(rename = "bootMACAddress", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "bootMACAddress")]
+    #[schemars(regex(pattern = MAC_WITHIN))]
     pub boot_mac_address: Option<String>,
-    /// `UEFI`, `UEFISecureBoot` or `legacy`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boot_mode: Option<String>,
+    /// How it boots; UEFI unless given.
+    pub boot_mode: Option<BootMode>,
     /// Who uses this host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumer_ref: Option<ObjectReference>,
+    /// A deployment in place of an image.
+    pub custom_deploy: Option<CustomDeploy>,
+    /// For people.
+    pub description: Option<String>,
+    /// It is rebooted where it would be powered off: its BMC has no power when it is off.
+    pub disable_power_off: Option<bool>,
     /// Written by others; nothing but its power is touched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub externally_provisioned: Option<bool>,
+    /// Firmware settings; refused at admission.
+    pub firmware: Option<FirmwareConfig>,
+    /// Deprecated; root device hints took its place.
+    pub hardware_profile: Option<String>,
     /// What shall be on its disk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
+    /// How it is looked at.
+    pub inspection_mode: Option<InspectionMode>,
+    /// Secret or ConfigMap with metadata for cloud-init, key `metaData`.
+    pub meta_data: Option<SecretReference>,
+    /// Secret with network data for cloud-init, key `networkData`.
+    pub network_data: Option<SecretReference>,
+    /// Where its interfaces are plugged in.
+    pub network_interfaces: Vec<HostNetworkInterface>,
     /// Whether it shall be powered on.
+    #[serde(default)]
     pub online: bool,
+    /// Secret with network data for the ramdisk.
+    pub preprovisioning_network_data_name: Option<String>,
+    /// RAID volumes.
+    pub raid: Option<RaidConfig>,
     /// Which disk to write to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_device_hints: Option<RootDeviceHints>,
+    /// Taints of its Node.
+    pub taints: Vec<Taint>,
     /// Secret with the bootstrap data, key `value` or `userData`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_data: Option<SecretReference>,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
 }

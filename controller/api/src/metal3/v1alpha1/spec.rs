@@ -1,73 +1,98 @@
 //! Parts of a BareMetalHost's spec.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::Extra;
+use bessemer_api_macros::api;
 
 /// How to reach a management controller.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api]
+#[derive(Eq)]
 pub struct BmcDetails {
     /// URL of the BMC, such as `ipmi://192.0.2.7`.
     pub address: String,
     /// Secret with the keys `username` and `password`.
     #[serde(default)]
     pub credentials_name: String,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// An operating system image.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Image {
-    /// Where it is.
-    pub url: String,
-    /// Hexadecimal digest of the bytes at that URL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checksum: Option<String>,
-    /// `sha256`, `sha512`, `md5` or `auto`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checksum_type: Option<String>,
-    /// `raw`, `qcow2`, `vdi`, `vmdk` or `live-iso`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub format: Option<String>,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
+    /// Whether any certificate of the BMC is taken.
+    pub disable_certificate_verification: Option<bool>,
 }
 
 /// Which disk to write to: every given field must hold of it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api]
+#[derive(Eq)]
 pub struct RootDeviceHints {
     /// Exact device path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_name: Option<String>,
     /// Exact SCSI address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hctl: Option<String>,
     /// Substring of the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Substring of the vendor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Exact serial number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial_number: Option<String>,
     /// At least this size, in GiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[number(0..)]
+    #[schemars(extend("format" = null))]
     pub min_size_gigabytes: Option<i64>,
     /// Exact world wide name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wwn: Option<String>,
+    /// Exact world wide name, with what the vendor adds to it.
+    pub wwn_with_extension: Option<String>,
+    /// Exactly what the vendor adds to the world wide name.
+    pub wwn_vendor_extension: Option<String>,
     /// Spinning or not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
+}
+
+/// Firmware settings as they were given before HostFirmwareSettings. Still in the schema; admission refuses them.
+#[api]
+#[derive(Eq)]
+pub struct FirmwareConfig {
+    /// Virtualisation of processors.
+    #[schemars(extend("enum" = [true, false]))]
+    pub virtualization_enabled: Option<bool>,
+    /// Two threads a core.
+    #[schemars(extend("enum" = [true, false]))]
+    pub simultaneous_multithreading_enabled: Option<bool>,
+    /// Virtual functions of PCI devices.
+    #[schemars(extend("enum" = [true, false]))]
+    pub sriov_enabled: Option<bool>,
+}
+
+/// How a host boots.
+#[api]
+pub enum BootMode {
+    /// UEFI.
+    #[serde(rename = "UEFI")]
+    Uefi,
+    /// UEFI, which runs only what is signed.
+    #[serde(rename = "UEFISecureBoot")]
+    UefiSecureBoot,
+    /// BIOS.
+    #[serde(rename = "legacy")]
+    Legacy,
+}
+
+/// What is erased when a host is prepared and when it is taken back.
+#[api]
+pub enum CleaningMode {
+    /// Partition tables.
+    #[serde(rename = "metadata")]
+    Metadata,
+    /// Nothing.
+    #[serde(rename = "disabled")]
+    Disabled,
+}
+
+/// How a host is looked at.
+#[api]
+pub enum InspectionMode {
+    /// Not at all.
+    #[serde(rename = "disabled")]
+    Disabled,
+    /// By the agent in the ramdisk.
+    #[serde(rename = "agent")]
+    Agent,
+    /// Through its BMC.
+    #[serde(rename = "fast")]
+    Fast,
 }

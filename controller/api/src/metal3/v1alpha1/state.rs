@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bessemer_api_macros::api;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -44,9 +45,25 @@ pub enum ProvisioningState {
     Deleting,
 }
 
+impl fmt::Display for ProvisioningState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+// A plain string upstream: a state that we do not know must not make the server refuse an object.
+impl JsonSchema for ProvisioningState {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ProvisioningState".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
 /// `status.operationalStatus`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[api]
 pub enum OperationalStatus {
     /// Not looked at yet.
     #[default]
@@ -56,20 +73,24 @@ pub enum OperationalStatus {
     #[serde(rename = "OK")]
     Ok,
     /// Known, without BMC details.
+    #[serde(rename = "discovered")]
     Discovered,
     /// See the error message.
+    #[serde(rename = "error")]
     Error,
     /// Waits for capacity.
+    #[serde(rename = "delayed")]
     Delayed,
     /// Managed by nobody.
+    #[serde(rename = "detached")]
     Detached,
     /// Firmware or settings are being changed.
+    #[serde(rename = "servicing")]
     Servicing,
 }
 
 /// `status.errorType`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[api]
 pub enum ErrorType {
     /// The BMC of a provisioned host cannot be used.
     #[serde(rename = "provisioned registration error")]
@@ -93,35 +114,6 @@ pub enum ErrorType {
     #[serde(rename = "servicing error")]
     Servicing,
 }
-
-macro_rules! plain_text {
-    ($name:ident, $doc:literal) => {
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.serialize(f)
-            }
-        }
-
-        // Plain strings upstream: a value that we do not know must not make the server refuse an object.
-        impl JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "description": $doc })
-            }
-
-            fn inline_schema() -> bool {
-                true
-            }
-        }
-    };
-}
-
-plain_text!(ProvisioningState, "State of the host's life.");
-plain_text!(OperationalStatus, "Whether the host is well.");
-plain_text!(ErrorType, "Which kind of error the last one was.");
 
 #[cfg(test)]
 mod tests {

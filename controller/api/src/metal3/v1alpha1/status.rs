@@ -1,36 +1,42 @@
 //! A BareMetalHost's status.
 
+use bessemer_api_macros::api;
 use k8s_openapi::api::core::v1::SecretReference;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::{ErrorType, HardwareDetails, Image, OperationalStatus, ProvisioningState, RootDeviceHints};
-use crate::{Condition, Extra, Time};
+use super::{
+    BootMode, CustomDeploy, ErrorType, FirmwareConfig, HardwareDetails, Image, OperationalStatus, ProvisioningState,
+    RaidConfig, RootDeviceHints,
+};
+use crate::absent::is_default;
+use crate::{Condition, Time};
 
 /// What is observed of a host.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
+#[serde(default)]
 pub struct BareMetalHostStatus {
     /// Conditions.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[list(map(type), ..=32)]
     pub conditions: Vec<Condition>,
     /// Errors in a row.
-    pub error_count: i32,
+    #[schemars(extend("x-default" = 0, "format" = null))]
+    pub error_count: i64,
     /// The last error; empty when there is none.
     pub error_message: String,
     /// Kind of the last error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_type: Option<ErrorType>,
     /// The credentials that last worked.
+    #[serde(skip_serializing_if = "is_default")]
     pub good_credentials: CredentialsStatus,
     /// What the agent found.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareDetails>,
+    /// Deprecated; root device hints took its place.
+    pub hardware_profile: Option<String>,
+    /// The image that was last tried, whether it could be written or not.
+    pub last_attempted_image: Option<Image>,
     /// When this status last changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<Time>,
     /// When each operation last started and ended.
+    #[serde(skip_serializing_if = "is_default")]
     pub operation_history: OperationHistory,
     /// Whether the host is well.
     pub operational_status: OperationalStatus,
@@ -39,71 +45,70 @@ pub struct BareMetalHostStatus {
     /// How far its provisioning is.
     pub provisioning: ProvisionStatus,
     /// Failed provisionings in a row.
-    pub provisioning_fail_count: i32,
+    #[schemars(extend("x-default" = 0, "format" = null))]
+    pub provisioning_fail_count: i64,
     /// The credentials that were last tried.
+    #[serde(skip_serializing_if = "is_default")]
     pub tried_credentials: CredentialsStatus,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
 }
 
 /// A Secret and the version of it that was used.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
 pub struct CredentialsStatus {
     /// Which Secret.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<SecretReference>,
     /// Its resourceVersion.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials_version: Option<String>,
 }
 
 /// When each operation last started and ended.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
+#[serde(default)]
 pub struct OperationHistory {
     /// Trying the BMC.
+    #[serde(skip_serializing_if = "is_default")]
     pub register: OperationMetric,
     /// Looking at the hardware.
+    #[serde(skip_serializing_if = "is_default")]
     pub inspect: OperationMetric,
     /// Writing the image.
+    #[serde(skip_serializing_if = "is_default")]
     pub provision: OperationMetric,
     /// Taking the host back.
+    #[serde(skip_serializing_if = "is_default")]
     pub deprovision: OperationMetric,
 }
 
 /// Start and end of one operation.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
 pub struct OperationMetric {
     /// Start.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("nullable" = true))]
     pub start: Option<Time>,
     /// End; none while it runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("nullable" = true))]
     pub end: Option<Time>,
 }
 
 /// How far the provisioning of a host is.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
+#[serde(default)]
 pub struct ProvisionStatus {
     /// Identity of the host at its provisioner: the host id.
     #[serde(rename = "ID")]
     pub id: String,
     /// The state.
     pub state: ProvisioningState,
-    /// Boot mode found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub boot_mode: Option<String>,
+    /// Boot mode in use.
+    pub boot_mode: Option<BootMode>,
+    /// The deployment that took an image's place.
+    pub custom_deploy: Option<CustomDeploy>,
+    /// The firmware settings in effect.
+    pub firmware: Option<FirmwareConfig>,
     /// The image on the disk.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
+    /// The RAID volumes in effect.
+    pub raid: Option<RaidConfig>,
     /// The hints that were used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub root_device_hints: Option<RootDeviceHints>,
-    /// Whatever else was written here.
-    #[serde(flatten)]
-    pub extra: Extra,
 }

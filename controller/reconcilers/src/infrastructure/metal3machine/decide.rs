@@ -179,7 +179,8 @@ fn addresses(host: &BareMetalHost, node: Option<&NodeReport>) -> Vec<MachineAddr
         None => {
             let hardware = host.status.as_ref().and_then(|status| status.hardware.as_ref());
             let nics = hardware.map(|hardware| hardware.nics.as_slice()).unwrap_or_default();
-            nics.iter().filter(|nic| !nic.ip.is_empty()).map(|nic| address(AddressKind::InternalIP, &nic.ip)).collect()
+            let known = nics.iter().filter_map(|nic| nic.ip.as_deref()).filter(|ip| !ip.is_empty());
+            known.map(|ip| address(AddressKind::InternalIP, ip)).collect()
         }
     };
     for kind in [AddressKind::Hostname, AddressKind::InternalDNS] {

@@ -17,7 +17,7 @@ fn installed() -> Observed {
     host.metadata.namespace = Some("metal".to_owned());
     let status = host.status.get_or_insert_default();
     status.provisioning.state = ProvisioningState::Provisioned;
-    let nic = Nic { ip: "10.0.0.99".to_owned(), ..Nic::default() };
+    let nic = Nic { ip: Some("10.0.0.99".to_owned()), ..Nic::default() };
     status.hardware.get_or_insert_default().nics.push(nic);
     let mut object = Metal3Machine::new("cp-abcde", Default::default());
     object.metadata.namespace = Some("metal".to_owned());

@@ -191,7 +191,7 @@ fn check_identity(host: &BareMetalHost, identity: &HardwareIdentity) -> Result<(
         )));
     }
     let known = host.status.as_ref().and_then(|status| status.hardware.as_ref());
-    let known = known.map(|hardware| hardware.system_vendor.serial_number.trim()).unwrap_or_default();
+    let known = known.map(|hardware| hardware.serial_number().trim()).unwrap_or_default();
     let found = identity.serial.as_deref().map(str::trim).unwrap_or_default();
     let junk = |serial: &str| JUNK_SERIALS.contains(&serial.to_ascii_lowercase().as_str());
     if !junk(known) && !junk(found) && known != found {
@@ -236,7 +236,8 @@ mod tests {
         let mut host = BareMetalHost::new("r7-u12", Default::default());
         host.spec.boot_mac_address = Some(mac.to_owned());
         let status = host.status.get_or_insert_default();
-        status.hardware.get_or_insert_default().system_vendor.serial_number = serial.to_owned();
+        let hardware = status.hardware.get_or_insert_default();
+        hardware.system_vendor.get_or_insert_default().serial_number = Some(serial.to_owned());
         host
     }
 

@@ -1,6 +1,6 @@
 //! From a host's spec to what the agent is asked to write.
 
-use bessemer_api::metal3::{BareMetalHost, Image};
+use bessemer_api::metal3::{BareMetalHost, ChecksumType, DiskFormat, Image};
 use bessemer_protocol::{Deploy, Digest, DigestAlgorithm, ImageFormat, RootDeviceHints, Seed};
 use kube::ResourceExt;
 
@@ -21,19 +21,19 @@ pub(super) fn deploy(host: &BareMetalHost, image: &Image) -> Result<Deploy, Stri
 }
 
 fn format(image: &Image) -> Result<ImageFormat, String> {
-    match image.format.as_deref() {
-        None | Some("" | "raw") => Ok(ImageFormat::Raw),
-        Some(other) => Err(format!("image {}: format {other:?} is not supported yet, only raw is", image.url)),
+    match image.format {
+        None | Some(DiskFormat::Raw) => Ok(ImageFormat::Raw),
+        Some(other) => Err(format!("image {}: format \"{other}\" is not supported yet, only raw is", image.url)),
     }
 }
 
 fn digest(image: &Image) -> Result<Digest, String> {
     let hex = image.checksum.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
-    let given = image.checksum_type.as_deref().unwrap_or_default();
+    let given = image.checksum_type.unwrap_or(ChecksumType::Auto);
     let algorithm = match (given, hex.len()) {
-        ("sha256", 64) | ("" | "auto", 64) => DigestAlgorithm::Sha256,
-        ("sha512", 128) | ("" | "auto", 128) => DigestAlgorithm::Sha512,
-        ("md5", _) | (_, 32) => {
+        (ChecksumType::Sha256 | ChecksumType::Auto, 64) => DigestAlgorithm::Sha256,
+        (ChecksumType::Sha512 | ChecksumType::Auto, 128) => DigestAlgorithm::Sha512,
+        (ChecksumType::Md5, _) | (_, 32) => {
             return Err(format!("image {}: md5 protects nothing, give its sha256 or sha512", image.url));
         }
         _ => {
@@ -41,7 +41,7 @@ fn digest(image: &Image) -> Result<Digest, String> {
                 "image {}: checksum {hex:?} is no {} digest in hexadecimal (a URL of a checksum file is not supported \
                  yet)",
                 image.url,
-                if given.is_empty() { "sha256 or sha512" } else { given }
+                if given == ChecksumType::Auto { "sha256 or sha512" } else { given.as_str() }
             ));
         }
     };

@@ -158,9 +158,8 @@ impl<'a> Rules<'a> {
             WorkState::Done(Report::Inspected { hardware }) => {
                 let found = notice::hardware(&hardware);
                 self.tell("inspected", notice::summary(&found));
-                let boot_mode = hardware.firmware.boot_mode.clone();
                 let (now, status) = (self.now, self.status());
-                status.provisioning.boot_mode = (!boot_mode.is_empty()).then_some(boot_mode);
+                status.provisioning.boot_mode = notice::word(&hardware.firmware.boot_mode);
                 status.hardware = Some(found);
                 status.operation_history.inspect.end = Some(time(now));
                 self.enter(ProvisioningState::Available);

@@ -3,6 +3,9 @@
 use bessemer_api::bessemer::AgentRecord;
 use bessemer_api::metal3::{Bios, Cpu, Firmware, HardwareDetails, Nic, Storage, SystemVendor};
 use bessemer_protocol::{NodePhase, Role};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as ValueError, StrDeserializer};
 
 use super::super::observed::PowerView;
 use super::{Rules, clock};
@@ -68,71 +71,87 @@ pub(crate) fn node_phase(phase: &NodePhase) -> String {
 
 /// One line about a machine.
 pub(super) fn summary(hardware: &HardwareDetails) -> String {
-    let SystemVendor { manufacturer, product_name, serial_number } = &hardware.system_vendor;
-    let disks = hardware.storage.iter().map(|disk| disk.name.as_str()).collect::<Vec<_>>().join(" ");
+    let vendor = hardware.system_vendor.clone().unwrap_or_default();
+    let text = |text: Option<String>| text.unwrap_or_default();
+    let disks = hardware.storage.iter().filter_map(|disk| disk.name.as_deref()).collect::<Vec<_>>().join(" ");
     format!(
-        "{manufacturer} {product_name}, serial {serial_number}, {} CPUs, {} MiB, {} NICs, disks: {disks}",
-        hardware.cpu.count,
-        hardware.ram_mebibytes,
+        "{} {}, serial {}, {} CPUs, {} MiB, {} NICs, disks: {disks}",
+        text(vendor.manufacturer),
+        text(vendor.product_name),
+        text(vendor.serial_number),
+        hardware.cpu.as_ref().and_then(|cpu| cpu.count).unwrap_or_default(),
+        hardware.ram_mebibytes.unwrap_or_default(),
         hardware.nics.len()
     )
 }
 
 /// The agent's inventory in the words of a BareMetalHost.
 pub(super) fn hardware(found: &bessemer_protocol::HardwareDetails) -> HardwareDetails {
-    let count = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     HardwareDetails {
-        system_vendor: SystemVendor {
-            manufacturer: found.system_vendor.manufacturer.clone(),
-            product_name: found.system_vendor.product_name.clone(),
-            serial_number: found.system_vendor.serial_number.clone(),
-        },
-        firmware: Firmware {
-            bios: Bios {
-                date: found.firmware.date.clone(),
-                vendor: found.firmware.vendor.clone(),
-                version: found.firmware.version.clone(),
-            },
-        },
+        system_vendor: Some(SystemVendor {
+            manufacturer: text(&found.system_vendor.manufacturer),
+            product_name: text(&found.system_vendor.product_name),
+            serial_number: text(&found.system_vendor.serial_number),
+        }),
+        firmware: Some(Firmware {
+            bios: Some(Bios {
+                date: text(&found.firmware.date),
+                vendor: text(&found.firmware.vendor),
+                version: text(&found.firmware.version),
+            }),
+        }),
         ram_mebibytes: count(found.ram_mebibytes),
         nics: found.nics.iter().map(nic).collect(),
         storage: found.storage.iter().map(storage).collect(),
-        cpu: Cpu {
-            arch: found.cpu.arch.clone(),
-            model: found.cpu.model.clone(),
-            clock_megahertz: found.cpu.clock_megahertz,
+        cpu: Some(Cpu {
+            arch: text(&found.cpu.arch),
+            model: text(&found.cpu.model),
+            clock_megahertz: Some(found.cpu.clock_megahertz),
             flags: found.cpu.flags.clone(),
-            count: i32::try_from(found.cpu.count).unwrap_or(i32::MAX),
-        },
-        hostname: found.hostname.clone(),
-        ..HardwareDetails::default()
+            count: count(found.cpu.count),
+        }),
+        hostname: text(&found.hostname),
     }
 }
 
 fn nic(found: &bessemer_protocol::Nic) -> Nic {
     Nic {
-        name: found.name.clone(),
-        model: found.model.clone(),
-        mac: found.mac.clone(),
-        ip: found.ip.clone(),
-        speed_gbps: i32::try_from(found.speed_gbps).unwrap_or(i32::MAX),
-        pxe: found.pxe,
+        name: text(&found.name),
+        model: text(&found.model),
+        mac: text(&found.mac),
+        ip: text(&found.ip),
+        speed_gbps: count(found.speed_gbps),
+        pxe: Some(found.pxe),
         ..Nic::default()
     }
 }
 
 fn storage(found: &bessemer_protocol::Disk) -> Storage {
     Storage {
-        name: found.name.clone(),
+        name: text(&found.name),
         alternate_names: found.alternate_names.clone(),
-        kind: found.kind.clone(),
-        size_bytes: i64::try_from(found.size_bytes).unwrap_or(i64::MAX),
-        rotational: found.rotational,
-        vendor: found.vendor.clone(),
-        model: found.model.clone(),
-        serial_number: found.serial_number.clone(),
-        wwn: found.wwn.clone(),
-        hctl: found.hctl.clone(),
+        kind: word(&found.kind),
+        size_bytes: count(found.size_bytes),
+        rotational: Some(found.rotational),
+        vendor: text(&found.vendor),
+        model: text(&found.model),
+        serial_number: text(&found.serial_number),
+        wwn: text(&found.wwn),
+        hctl: text(&found.hctl),
         ..Storage::default()
     }
+}
+
+/// What the agent does not know it leaves empty.
+fn text(found: &str) -> Option<String> {
+    (!found.is_empty()).then(|| found.to_owned())
+}
+
+fn count(found: impl Into<u64>) -> Option<i64> {
+    Some(i64::try_from(found.into()).unwrap_or(i64::MAX))
+}
+
+/// One of the API's words; none if the agent's is not among them.
+pub(super) fn word<'a, T: Deserialize<'a>>(found: &'a str) -> Option<T> {
+    T::deserialize(found.into_deserializer() as StrDeserializer<'a, ValueError>).ok()
 }

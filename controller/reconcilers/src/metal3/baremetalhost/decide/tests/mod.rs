@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bessemer_api::bessemer::BootTarget;
 use bessemer_api::conditions::get;
-use bessemer_api::metal3::Image;
+use bessemer_api::metal3::{ChecksumType, DiskFormat, Image};
 use bessemer_bmc::{BootDevice, BootOverride, PowerAction};
 use bessemer_protocol::{Failure, FailureCode, LeaveHow, Outcome, WorkId};
 
@@ -285,10 +285,10 @@ fn deletion_does_not_wait_for_a_dead_bmc() {
 #[test]
 fn an_image_that_cannot_be_written_is_refused_before_anything_happens() {
     for (change, message) in [
-        ((|image: &mut Image| image.format = Some("qcow2".to_owned())) as fn(&mut Image), "format \"qcow2\""),
+        ((|image: &mut Image| image.format = Some(DiskFormat::Qcow2)) as fn(&mut Image), "format \"qcow2\""),
         (|image| image.checksum = Some("http://x/SHA256SUMS".to_owned()), "is no sha256 digest"),
         (|image| image.checksum = None, "is no sha256 digest"),
-        (|image| image.checksum_type = Some("md5".to_owned()), "md5 protects nothing"),
+        (|image| image.checksum_type = Some(ChecksumType::Md5), "md5 protects nothing"),
         (|image| image.url = "oci://registry/image".to_owned(), "only http:// and https://"),
     ] {
         let mut world = World::available();

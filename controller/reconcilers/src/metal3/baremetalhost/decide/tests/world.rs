@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bessemer_api::bessemer::BootTarget;
-use bessemer_api::metal3::Image;
+use bessemer_api::metal3::{ChecksumType, DiskFormat, Image};
 use bessemer_bmc::{BootDevice, BootOverride, Identity, PowerAction};
 use bessemer_protocol::{
     BootId, DeployReport, Digest, DigestAlgorithm, Disk, HardwareDetails, Outcome, Report, Role, Work, WorkItem,
@@ -203,8 +203,8 @@ pub(super) fn image() -> Image {
     Image {
         url: "http://10.77.0.1:8080/images/debian.raw.zst".to_owned(),
         checksum: Some("ab".repeat(32)),
-        checksum_type: Some("sha256".to_owned()),
-        format: Some("raw".to_owned()),
+        checksum_type: Some(ChecksumType::Sha256),
+        format: Some(DiskFormat::Raw),
         ..Image::default()
     }
 }
