@@ -67,6 +67,11 @@ fn explain(bytes: &[u8], error: &serde_json::Error) -> String {
     let line = bytes.split(|byte| *byte == b'\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
     let found = line.get(error.column().saturating_sub(1)).copied().map(char::from).unwrap_or(' ');
     let text = error.to_string();
+    if text.starts_with("expected ident")
+        && let Some(place) = in_literal(line.get(..error.column().saturating_sub(1)).unwrap_or_default())
+    {
+        return format!("invalid character {found:?} {place}");
+    }
     let place = if text.starts_with("key must be a string") {
         "looking for beginning of object key string"
     } else if text.starts_with("expected `:`") {
@@ -81,6 +86,16 @@ fn explain(bytes: &[u8], error: &serde_json::Error) -> String {
         "looking for beginning of value"
     };
     format!("invalid character {found:?} {place}")
+}
+
+/// Which word a reader was in the middle of.
+fn in_literal(before: &[u8]) -> Option<String> {
+    ["null", "true", "false"].iter().find_map(|word| {
+        let read =
+            (1..word.len()).rev().find(|read| before.ends_with(word.as_bytes().get(..*read).unwrap_or_default()))?;
+        let expected = char::from(*word.as_bytes().get(read)?);
+        Some(format!("in literal {word} (expecting {expected:?})"))
+    })
 }
 
 /// One value at its path, for the names of repeated keys.
@@ -188,7 +203,9 @@ mod tests {
             ("", "unexpected end of JSON input"),
             ("{\"a\":", "unexpected end of JSON input"),
             ("{a: 1}", "invalid character 'a' looking for beginning of object key string"),
-            ("nonsense", "invalid character 'o' looking for beginning of value"),
+            ("nonsense", "invalid character 'o' in literal null (expecting 'u')"),
+            ("truE", "invalid character 'E' in literal true (expecting 'e')"),
+            ("xyz", "invalid character 'x' looking for beginning of value"),
             ("{\"a\" 1}", "invalid character '1' after object key"),
             ("{\"a\": 1 2}", "invalid character '2' after object key:value pair"),
             ("[1 2]", "invalid character '2' after array element"),

@@ -130,6 +130,53 @@ fn write_json_string(text: &str, out: &mut String) {
     }
 }
 
+/// The name of a value's type in Go (`%T`).
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// A value as `%v` prints it.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(" ")),
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}:{}", plain(value))).collect();
+            format!("map[{}]", fields.join(" "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A value as `%#v` prints it.
+pub(crate) fn syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Array(items) => {
+            format!("[]interface {{}}{{{}}}", items.iter().map(syntax).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(fields) => {
+            let mut text = String::new();
+            for (name, value) in fields {
+                let comma = if text.is_empty() { "" } else { ", " };
+                // Writing to a text cannot fail.
+                let _ = write!(text, "{comma}{name:?}:{}", syntax(value));
+            }
+            format!("map[string]interface {{}}{{{text}}}")
+        }
+        other => other.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

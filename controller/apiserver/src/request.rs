@@ -11,6 +11,8 @@ use crate::status::ApiError;
 
 /// Largest body taken, in bytes; upstream's limit.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
+/// Media types of objects, as upstream names them.
+const TAKEN: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 /// A body must have arrived within this time.
 const BODY_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -136,24 +138,45 @@ pub(crate) fn parse_object(headers: &HeaderMap, kind: &str, bytes: &[u8]) -> Res
         "application/yaml" => {
             body::yaml(bytes).map_err(|problem| format!("couldn't get version/kind; json parse error: {problem}"))
         }
-        _ => return Err(ApiError::unsupported_media_type("application/json, application/yaml")),
+        _ => return Err(ApiError::unsupported_media_type(TAKEN)),
     };
-    read.map_err(|problem| {
-        let summary = summary(bytes);
-        ApiError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {problem} ({summary})"
-        ))
-    })
+    let (value, problems) = read.map_err(|problem| unrecognized(kind, &problem, bytes))?;
+    let found = match &value {
+        Value::Object(_) => return Ok((value, problems)),
+        Value::Null => {
+            return Err(unrecognized(kind, "Object 'Kind' is missing in 'null'", bytes));
+        }
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+    };
+    let into = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+    let why = format!(
+        "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {into}"
+    );
+    Err(unrecognized(kind, &why, bytes))
 }
 
-/// The start of a body, as an error message shows it.
+/// The refusal of a body that no object can be read from.
+pub(crate) fn unrecognized(kind: &str, why: &str, bytes: &[u8]) -> ApiError {
+    let summary = summary(bytes);
+    ApiError::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why} ({summary})"))
+}
+
+/// The start of a body, as an error message shows it: as text when it looks like JSON, else as bytes.
 fn summary(bytes: &[u8]) -> String {
     const SHOWN: usize = 30;
-    let hex: String = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
+    let start = bytes.get(..bytes.len().min(SHOWN)).unwrap_or_default();
+    let shown = if bytes.first() == Some(&b'{') {
+        String::from_utf8_lossy(start).into_owned()
+    } else {
+        start.iter().map(|byte| format!("{byte:02x}")).collect()
+    };
     match bytes.len() {
         0 => "<empty>".to_owned(),
-        length if length > SHOWN => format!("{hex} ..."),
-        _ => hex,
+        length if length > SHOWN => format!("{shown} ..."),
+        _ => shown,
     }
 }
 

@@ -89,6 +89,12 @@ impl Cause {
         self.reason
     }
 
+    fn to_value(&self) -> Value {
+        let fields = [("reason", self.reason), ("message", &self.message), ("field", &self.field)];
+        let said = fields.into_iter().filter(|(_, text)| !text.is_empty());
+        Value::Object(said.map(|(name, text)| (name.to_owned(), text.into())).collect())
+    }
+
     /// The failure in one line: field, then what is wrong with it.
     pub(crate) fn line(&self) -> String {
         if self.field.is_empty() { self.message.clone() } else { format!("{}: {}", self.field, self.message) }
@@ -169,6 +175,16 @@ impl ApiError {
 
     pub(crate) fn already_exists(subject: Subject) -> Self {
         let message = format!("{} \"{}\" already exists", subject.qualified(), subject.name);
+        Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(subject)
+    }
+
+    /// No free name was found for an object that is to get one.
+    pub(crate) fn generated_name_taken(subject: Subject) -> Self {
+        let message = format!(
+            "{} \"{}\" already exists, the server was not able to generate a unique name for the object",
+            subject.qualified(),
+            subject.name
+        );
         Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(subject)
     }
 
@@ -288,7 +304,15 @@ impl ApiError {
     }
 
     pub(crate) fn internal(why: impl fmt::Display) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", format!("Internal error occurred: {why}"))
+        let message = why.to_string();
+        let mut error = Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "InternalError",
+            format!("Internal error occurred: {message}"),
+        )
+        .about(Subject::default());
+        error.0.causes = vec![Cause::new("", "", message)];
+        error
     }
 
     /// The wire form, also used inside a watch stream.
@@ -318,10 +342,7 @@ impl ApiError {
             }
         }
         if !self.0.causes.is_empty() {
-            let causes = self.0.causes.iter().map(|c| match c.field.as_str() {
-                "" => json!({"reason": c.reason, "message": c.message}),
-                field => json!({"reason": c.reason, "message": c.message, "field": field}),
-            });
+            let causes = self.0.causes.iter().map(Cause::to_value);
             details.insert("causes".to_owned(), causes.collect());
         }
         if let Some(seconds) = self.0.retry_after {

@@ -2,13 +2,13 @@
 //! Coarser than validation, which comes later.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use super::TypeError;
 use super::path_element::PathElement;
 use super::types::Type;
+use crate::gotext;
 use crate::schema::{Form, ListType, ScalarType};
 
 /// Every way in which an object does not fit. `may_repeat` lets lists have an element more than once.
@@ -38,8 +38,8 @@ fn visit(kind: Type<'_>, value: &Value, may_repeat: bool, path: &mut Vec<PathEle
             }
         }
         (Form::List, Value::Array(items)) => list(kind, items, may_repeat, path, errors),
-        (Form::Map, other) => errors.push(path, format!("expected map, got &{{{}}}", go_plain(other))),
-        (Form::List, other) => errors.push(path, format!("expected list, got &{{{}}}", go_plain(other))),
+        (Form::Map, other) => errors.push(path, format!("expected map, got &{{{}}}", gotext::plain(other))),
+        (Form::List, other) => errors.push(path, format!("expected list, got &{{{}}}", gotext::plain(other))),
         (Form::Scalar, value) => {
             if let Some(problem) = scalar(kind.scalar_type(), value) {
                 errors.push(path, problem);
@@ -78,58 +78,13 @@ fn scalar(wanted: ScalarType, value: &Value) -> Option<String> {
         | (ScalarType::Text, Value::String(_))
         | (ScalarType::Boolean, Value::Bool(_))
         | (ScalarType::Any, Value::Number(_) | Value::String(_) | Value::Bool(_)) => None,
-        (ScalarType::Numeric, other) => Some(format!("expected numeric (int or float), got {}", go_type(other))),
+        (ScalarType::Numeric, other) => {
+            Some(format!("expected numeric (int or float), got {}", gotext::type_name(other)))
+        }
         (ScalarType::Text, other) => {
-            Some(format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_syntax(other)))
+            Some(format!("expected string, got &value.valueUnstructured{{Value:{}}}", gotext::syntax(other)))
         }
-        (ScalarType::Boolean, other) => Some(format!("expected boolean, got &{{{}}}", go_plain(other))),
-        (ScalarType::Any, other) => Some(format!("expected any scalar, got &{{{}}}", go_plain(other))),
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// A value as Go prints it plainly.
-fn go_plain(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => format!("[{}]", items.iter().map(go_plain).collect::<Vec<_>>().join(" ")),
-        Value::Object(fields) => {
-            let fields: Vec<String> =
-                fields.iter().map(|(name, value)| format!("{name}:{}", go_plain(value))).collect();
-            format!("map[{}]", fields.join(" "))
-        }
-        other => other.to_string(),
-    }
-}
-
-/// A value as Go source.
-fn go_syntax(value: &Value) -> String {
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::Array(items) => {
-            format!("[]interface {{}}{{{}}}", items.iter().map(go_syntax).collect::<Vec<_>>().join(", "))
-        }
-        Value::Object(fields) => {
-            let mut text = String::new();
-            for (name, value) in fields {
-                let comma = if text.is_empty() { "" } else { ", " };
-                // Writing to a text cannot fail.
-                let _ = write!(text, "{comma}{name:?}:{}", go_syntax(value));
-            }
-            format!("map[string]interface {{}}{{{text}}}")
-        }
-        other => other.to_string(),
+        (ScalarType::Boolean, other) => Some(format!("expected boolean, got &{{{}}}", gotext::plain(other))),
+        (ScalarType::Any, other) => Some(format!("expected any scalar, got &{{{}}}", gotext::plain(other))),
     }
 }

@@ -49,7 +49,9 @@ static METADATA: LazyLock<Schema> = LazyLock::new(|| {
             "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"], "items": owner,
             "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "uid",
         },
-        "managedFields": {"type": "array", "x-kubernetes-list-type": "atomic", "items": {"type": "object"}},
+        "managedFields": {"type": "array", "x-kubernetes-list-type": "atomic", "items": {
+            "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        }},
     }}))
 });
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
-use super::{Call, Part, written};
+use super::{Call, Part, metadata, written};
 use crate::apply::{ApplyError, Writer, apply, shown_kind};
 use crate::body;
 use crate::core::Core;
@@ -40,7 +40,7 @@ pub(super) async fn apply_patch(
         let live = current.as_deref().map(|current| flavour::to_served(resource, current.clone())).transpose()?;
         let mut new =
             write.as_writer(|writer| laid_over(writer, resource, live.as_ref(), &config, write.options.force))?;
-        let warnings = write::settle(problems, write.options.validation, not_strict)?;
+        let mut warnings = write::settle(problems, write.options.validation, not_strict)?;
         if current.is_none() && !object::uid(&new).is_empty() {
             let why = format!(
                 "uid mismatch: the provided object specified uid {}, and no existing object was found",
@@ -48,8 +48,9 @@ pub(super) async fn apply_patch(
             );
             return Err(ApiError::conflict(resource.subject(&name), &why));
         }
-        write::admit_applied(&inner, &mut new)?;
+        warnings.extend(write::admit_applied(&inner, &mut new)?);
         object::check_name(&new, &name)?;
+        warnings.extend(metadata::warnings(resource, &new, current.as_deref()));
         let stored = write.finish(txn, |txn| match &current {
             Some(current) => write.replace(txn, current, new, Ownership::Settled),
             None => write.insert(txn, new, Ownership::Settled),

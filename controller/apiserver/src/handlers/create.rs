@@ -4,6 +4,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
 
+use super::metadata::{self, Source};
 use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
 use super::{Call, Part, written};
@@ -17,8 +18,11 @@ pub(super) async fn create(core: &Core, call: Call, body: &Bytes) -> Result<Resp
     }
     let options = Options::parse(&call, Verb::Create)?;
     let (mut object, mut problems) = parse_object(&call.headers, &call.resource.kind, body)?;
-    problems.extend(write::admit(&call, &mut object)?);
-    let warnings = write::settle(problems, options.validation, |why| call.cannot_be_handled(why))?;
+    let remarks = write::admit(&call, &mut object, Source::Body(body))?;
+    problems.extend(remarks.problems);
+    let mut warnings = write::settle(problems, options.validation, |why| call.cannot_be_handled(why))?;
+    warnings.extend(remarks.warnings);
+    warnings.extend(metadata::warnings(&call.resource, &object, None));
     let write = Write::new(core, &call.resource, options, Part::Main);
     let insert =
         move |txn: &mut crate::store::Txn<'_>| write.finish(txn, |txn| write.insert(txn, object, Ownership::Tracked));

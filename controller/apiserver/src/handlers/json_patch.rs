@@ -59,6 +59,16 @@ impl JsonPatch {
     }
 }
 
+/// What a strict reader would refuse in a patch.
+pub(super) fn unknown_fields(patch: &Value) -> Vec<String> {
+    let operations = patch.as_array().into_iter().flatten().enumerate();
+    let fields = operations.flat_map(|(at, operation)| {
+        operation.as_object().into_iter().flat_map(Map::keys).map(move |field| (at, field))
+    });
+    let unknown = fields.filter(|(_, field)| !matches!(field.as_str(), "op" | "path" | "from" | "value"));
+    unknown.map(|(at, field)| format!("json patch unknown field \"[{at}].{field}\"")).collect()
+}
+
 fn carry_out(document: &mut Value, operation: &Map<String, Value>, copied: &mut usize) -> Result<(), ApiError> {
     let text = |field: &str| operation.get(field).and_then(Value::as_str).ok_or_else(ApiError::unprocessable);
     let value = || operation.get("value").cloned().unwrap_or_default();

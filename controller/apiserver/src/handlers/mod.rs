@@ -25,6 +25,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
+use self::metadata::Source;
 use self::options::Options;
 use self::write::{Ownership, Write};
 use crate::core::Core;
@@ -164,7 +165,7 @@ pub(crate) async fn put(core: &Core, group: &str, plural: &str, mut object: Valu
         headers: HeaderMap::new(),
         form: Form::Whole,
     };
-    write::admit(&call, &mut object)?;
+    write::admit(&call, &mut object, Source::Trusted)?;
     let write = Write::new(core, &resource, Options::of_the_server(), Part::Main);
     let put = move |txn: &mut crate::store::Txn<'_>| {
         let current = txn.get(&resource.key("", crate::object::name(&object)));

@@ -7,15 +7,17 @@ use std::sync::Arc;
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::json_patch::JsonPatch;
+use super::json_patch::{self, JsonPatch};
+use super::metadata::{self, Source};
 use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
 use super::{Call, Part, apply, strategic, written};
 use crate::body;
 use crate::core::Core;
 use crate::flavour;
+use crate::gotext;
 use crate::object;
 use crate::registry::Resource;
 use crate::request::content_type;
@@ -58,12 +60,16 @@ pub(super) async fn patch(
         let resource = &inner.resource;
         let current = write::stored(txn, resource, &inner.namespace, &name)?;
         let mut object = flavour::to_served(resource, Value::clone(&current))?;
+        let own_text = change.shown();
         change.apply(resource, &mut object)?;
         let mut problems = problems;
-        let shown = object.to_string();
-        problems.extend(write::admit(&inner, &mut object)?);
-        let warnings = write::settle(problems, write.options.validation, |why| unfit(&shown, why))?;
+        let shown = own_text.unwrap_or_else(|| object.to_string());
+        let remarks = write::admit(&inner, &mut object, Source::Patch(&shown))?;
+        problems.extend(remarks.problems);
+        let mut warnings = write::settle(problems, write.options.validation, |why| unfit(&shown, why))?;
+        warnings.extend(remarks.warnings);
         object::check_name(&object, &name)?;
+        warnings.extend(metadata::warnings(resource, &object, Some(&current)));
         let stored = write.finish(txn, |txn| write.replace(txn, &current, object, Ownership::Tracked))?;
         Ok::<_, ApiError>((stored, warnings))
     };
@@ -93,27 +99,37 @@ pub(super) fn check_type_of(call: &Call, supported: &[&str]) -> Result<(), ApiEr
 
 /// Reads a patch, and what a strict reader would refuse in it.
 pub(super) fn parse(call: &Call, bytes: &[u8]) -> Result<(Change, Vec<String>), ApiError> {
-    let (patch, problems) =
-        body::json(bytes).map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
-    let object = |patch: Value| {
-        if patch.is_object() {
-            return Ok(patch);
-        }
-        Err(ApiError::bad_request(
-            "error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}",
-        ))
-    };
-    match content_type(&call.headers) {
-        JSON => {
-            let problems = problems.into_iter().map(|problem| format!("json patch {problem}")).collect();
-            Ok((Change::Json(JsonPatch::parse(patch)?), problems))
-        }
-        STRATEGIC => Ok((Change::Strategic(object(patch)?), problems)),
-        _ => Ok((Change::Merge(object(patch)?), problems)),
+    let kind = content_type(&call.headers);
+    let prefix = if kind == STRATEGIC { "" } else { "error decoding patch: " };
+    let bad = |why: &str| ApiError::bad_request(format!("{prefix}{why}"));
+    let (patch, problems) = body::json(bytes).map_err(|why| bad(&why))?;
+    if kind == JSON {
+        let mut problems: Vec<String> = problems.iter().map(|problem| format!("json patch {problem}")).collect();
+        problems.extend(json_patch::unknown_fields(&patch));
+        return Ok((Change::Json(JsonPatch::parse(patch)?), problems));
     }
+    let found = match &patch {
+        Value::Object(_) if kind == STRATEGIC => return Ok((Change::Strategic(patch), problems)),
+        Value::Object(_) => return Ok((Change::Merge(patch), problems)),
+        Value::Null if kind == STRATEGIC => return Ok((Change::Strategic(Value::Object(Map::new())), problems)),
+        Value::Null => return Err(ApiError::bad_request("Invalid JSON Patch")),
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+    };
+    Err(bad(&format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")))
 }
 
 impl Change {
+    /// How errors show the change, where they do not show what came of it.
+    pub(super) fn shown(&self) -> Option<String> {
+        match self {
+            Self::Strategic(patch) => Some(gotext::plain(patch)),
+            Self::Json(_) | Self::Merge(_) => None,
+        }
+    }
+
     /// Changes a served object.
     pub(super) fn apply(self, resource: &Resource, object: &mut Value) -> Result<(), ApiError> {
         match self {
@@ -134,7 +150,7 @@ fn merge(target: &mut Value, patch: Value, depth: usize) -> Result<(), ApiError>
         return Ok(());
     };
     if !target.is_object() {
-        *target = Value::Object(serde_json::Map::new());
+        *target = Value::Object(Map::new());
     }
     let Some(fields) = target.as_object_mut() else { return Ok(()) };
     for (name, value) in patch {

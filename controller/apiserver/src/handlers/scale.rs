@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use super::metadata::{self, Source};
 use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
 use super::{Call, Part, apply as applying, patch};
@@ -142,17 +143,17 @@ impl ScaleWriter<'_> {
                 })?;
                 let warnings = write::settle(problems, self.write.options.validation, applying::not_strict)?;
                 let owned = apply::take_managed_fields(&mut new);
-                self.admit(&mut new)?;
+                self.admit(&mut new, Source::Trusted)?;
                 put_owners(&mut new, owned);
                 (new, warnings)
             }
             Change::Whole(mut new) => {
-                problems.extend(self.admit(&mut new)?);
+                problems.extend(self.admit(&mut new, Source::Trusted)?);
                 let refuse = |why: &str| self.call.cannot_be_handled(why);
                 let warnings = write::settle(problems, self.write.options.validation, refuse)?;
-                let (sent, now) = (object::uid(&new), object::uid(object));
-                if !sent.is_empty() && sent != now {
-                    let why = format!("Precondition failed: UID in precondition: {sent}, UID in object meta: {now}");
+                let sent = object::uid(&new);
+                if !sent.is_empty() && sent != object::uid(object) {
+                    let why = metadata::uid_mismatch(self.write.resource(), object, sent);
                     return Err(ApiError::conflict(self.write.resource().subject(self.name), &why));
                 }
                 self.as_writer(|writer| apply::track(writer, Some(&live), &mut new, None));
@@ -162,7 +163,7 @@ impl ScaleWriter<'_> {
                 let mut new = live.clone();
                 change.apply(&self.call.resource, &mut new)?;
                 let shown = new.to_string();
-                problems.extend(self.admit(&mut new)?);
+                problems.extend(self.admit(&mut new, Source::Patch(&shown))?);
                 let refuse = |why: &str| patch::unfit(&shown, why);
                 let warnings = write::settle(problems, self.write.options.validation, refuse)?;
                 self.as_writer(|writer| apply::track(writer, Some(&live), &mut new, None));
@@ -177,8 +178,14 @@ impl ScaleWriter<'_> {
         Ok(warnings)
     }
 
-    fn admit(&self, new: &mut Value) -> Result<Vec<String>, ApiError> {
-        write::admit(self.call, new)
+    fn admit(&self, new: &mut Value, source: Source<'_>) -> Result<Vec<String>, ApiError> {
+        let problem = new.pointer("/spec/replicas").and_then(not_replicas);
+        let remarks = write::admit(self.call, new, source)?;
+        match (problem, source) {
+            (None, _) => Ok(remarks.problems),
+            (Some(why), Source::Patch(shown)) => Err(patch::unfit(shown, &why)),
+            (Some(why), _) => Err(self.call.cannot_be_handled(&why)),
+        }
     }
 
     /// Sets the object's replicas, at the version that the Scale names.
@@ -215,6 +222,20 @@ fn put_owners(object: &mut Value, owners: Option<Value>) {
     if let Some(owners) = owners {
         object::set_meta(object, "managedFields", owners);
     }
+}
+
+/// Why a value is no number of replicas, as upstream's reader says it.
+fn not_replicas(value: &Value) -> Option<String> {
+    let found = match value {
+        Value::Null => return None,
+        Value::Number(number) if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()) => return None,
+        Value::Number(number) => format!("number {number}"),
+        Value::String(_) => "string".to_owned(),
+        Value::Bool(_) => "bool".to_owned(),
+        Value::Array(_) => "array".to_owned(),
+        Value::Object(_) => "object".to_owned(),
+    };
+    Some(format!("json: cannot unmarshal {found} into Go struct field ScaleSpec.spec.replicas of type int32"))
 }
 
 /// The one version of the Scale.

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::apply::metadata_schema;
+use crate::gotext;
 use crate::schema::Schema;
 use crate::status::ApiError;
 
@@ -65,7 +66,7 @@ fn merge_object(node: Node<'_>, target: &mut Fields, mut patch: Fields) -> Resul
             target.clear();
             return Ok(());
         }
-        Some(other) => return Err(unknown_directive(other)),
+        Some(other) => return Err(unknown_directive(other, Value::Object(patch.clone()))),
     }
     retain_keys(target, &mut patch)?;
     merge_ordered(node, target, &mut patch)?;
@@ -146,17 +147,20 @@ fn merge_ordered(node: Node<'_>, target: &mut Fields, patch: &mut Fields) -> Res
     for key in names {
         let bad = || ApiError::bad_request("invalid patch format of setElementOrder list");
         let name = key.strip_prefix(SET_ORDER).ok_or_else(bad)?;
-        let Some(Value::Array(order)) = patch.remove(&key) else { return Err(bad()) };
+        let order = match patch.remove(&key) {
+            Some(Value::Array(order)) => order,
+            other => return Err(mismatch(&other.unwrap_or_default())),
+        };
         let node = node.field(name);
         let before = match target.get(name) {
             None => None,
             Some(Value::Array(items)) => Some(items.clone()),
-            Some(_) => return Err(mismatch()),
+            Some(other) => return Err(mismatch(other)),
         };
         let changes = match patch.remove(name) {
             None => None,
             Some(Value::Array(items)) => Some(items),
-            Some(_) => return Err(mismatch()),
+            Some(other) => return Err(mismatch(&other)),
         };
         if let Some(changes) = &changes {
             check_order(node.merge_key(), changes, &order)?;
@@ -182,7 +186,7 @@ fn check_order(key: &str, changes: &[Value], order: &[Value]) -> Result<(), ApiE
     let mut wanted = order.iter();
     for item in changes.iter().filter(|item| item.get(PATCH).is_none()) {
         if !wanted.any(|other| same_element(key, item, other)) {
-            let (changes, order) = (Value::from(changes.to_vec()), Value::from(order.to_vec()));
+            let (changes, order) = (gotext::plain(&changes.into()), gotext::plain(&order.into()));
             return Err(ApiError::unexplained(format!(
                 "The order in patch list:\n{changes}\n doesn't match $setElementOrder list:\n{order}\n"
             )));
@@ -244,7 +248,7 @@ fn with_directives(key: &str, mut before: Vec<Value>, patch: Vec<Value>) -> Resu
             Some(Value::String(directive)) if directive == "merge" => {
                 return Err(ApiError::unexplained("merging lists cannot yet be specified in the patch"));
             }
-            Some(other) => return Err(unknown_directive(other)),
+            Some(other) => return Err(unknown_directive(other, item.clone())),
         }
     }
     Ok(if replaces { (changes, Vec::new()) } else { (before, changes) })
@@ -272,17 +276,17 @@ fn in_order(key: &str, merged: Vec<Value>, order: &[Value], before: &[Value]) ->
     }
 }
 
-fn unknown_directive(found: &Value) -> ApiError {
-    let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
-    ApiError::unexplained(format!("unknown patch type: {found}"))
+fn unknown_directive(found: &Value, fields: Value) -> ApiError {
+    let (found, fields) = (gotext::plain(found), gotext::plain(&fields));
+    ApiError::unexplained(format!("unknown patch type: {found} in map: {fields}"))
 }
 
 fn no_key(key: &str, item: &Value) -> ApiError {
-    ApiError::unexplained(format!("map: {item} does not contain declared merge key: {key}"))
+    ApiError::unexplained(format!("map: {} does not contain declared merge key: {key}", gotext::plain(item)))
 }
 
-fn mismatch() -> ApiError {
-    ApiError::unexplained("expected a []interface {}, but received another type")
+fn mismatch(found: &Value) -> ApiError {
+    ApiError::unexplained(format!("expected a []interface {{}}, but received a {}", gotext::type_name(found)))
 }
 
 #[cfg(test)]
@@ -360,7 +364,7 @@ mod tests {
             (json!({"a": {"$retainKeys": "x"}}), "invalid patch format of retainKeys"),
             (json!({"a": {"$retainKeys": ["b"], "c": 1}}), "invalid patch format of retainKeys"),
             (json!({"$setElementOrder": []}), "invalid patch format of setElementOrder list"),
-            (json!({"$setElementOrder/ports": 1}), "invalid patch format of setElementOrder list"),
+            (json!({"$setElementOrder/ports": "x"}), "expected a []interface {}, but received a string"),
             (json!({"$deleteFromPrimitiveList": []}), "invalid patch format of primitive list"),
             (json!({"ports": [{"v": 1}]}), "does not contain declared merge key"),
             (json!({"ports": [{"$patch": "delete"}]}), "does not contain declared merge key"),

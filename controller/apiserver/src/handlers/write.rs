@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::metadata::Source;
 use super::options::{FieldValidation, Options};
 use super::versions::KindVersions;
-use super::{Call, Part, metadata, scale};
+use super::{Call, Part, metadata, patch, scale};
 use crate::apply::{self, FieldSet, Writer};
 use crate::builtin::NAMESPACES;
 use crate::core::Core;
@@ -38,24 +39,34 @@ pub(super) enum Ownership {
     Settled,
 }
 
+/// What a strict reader would refuse in an object, and what its writer should know, in upstream's words.
+#[derive(Debug, Default)]
+pub(super) struct Remarks {
+    pub(super) problems: Vec<String>,
+    pub(super) warnings: Vec<String>,
+}
+
 /// Brings an object that a client sent into the form that may be stored: right kind, known fields, defaults filled in.
-/// Answers what a strict reader would refuse, in upstream's words.
-pub(super) fn admit(call: &Call, object: &mut Value) -> Result<Vec<String>, ApiError> {
-    let mut unknown = metadata::admit(call, object)?;
+pub(super) fn admit(call: &Call, object: &mut Value, source: Source<'_>) -> Result<Remarks, ApiError> {
+    let (mut unknown, warnings) = metadata::admit(call, object, source)?;
     unknown.extend(schema::prune(&call.resource.schema, object));
     if let Some(why) = schema::unreadable(&call.resource.schema, object) {
-        return Err(call.cannot_be_handled(&why));
+        return Err(match source {
+            Source::Patch(shown) => patch::unfit(shown, &why),
+            _ => call.cannot_be_handled(&why),
+        });
     }
     schema::drop_nulls(&call.resource.schema, object);
     schema::default(&call.resource.schema, object);
-    Ok(unknown.iter().map(|path| format!("unknown field \"{path}\"")).collect())
+    let problems = unknown.iter().map(|path| format!("unknown field \"{path}\"")).collect();
+    Ok(Remarks { problems, warnings })
 }
 
 /// As [`admit`], for what an apply made of a stored object: its fields are known, and a null in it stays to be refused.
-pub(super) fn admit_applied(call: &Call, object: &mut Value) -> Result<(), ApiError> {
-    metadata::admit(call, object)?;
+pub(super) fn admit_applied(call: &Call, object: &mut Value) -> Result<Vec<String>, ApiError> {
+    let (_, warnings) = metadata::admit(call, object, Source::Trusted)?;
     schema::default(&call.resource.schema, object);
-    Ok(())
+    Ok(warnings)
 }
 
 /// What becomes of such problems: warnings, an error, or nothing.
@@ -157,11 +168,12 @@ impl Write {
         let namespace = object::namespace(&object).to_owned();
         check_namespace(txn, resource, &namespace, object::name(&object))?;
         let sent = apply::take_managed_fields(&mut object);
-        metadata::begin(resource, &mut object)?;
+        metadata::begin(resource, &mut object, |name| txn.get(&resource.key(&namespace, name)).is_some())?;
         if resource.has_status {
             object::remove_field(&mut object, "status");
         }
-        let causes = flavour::complete(resource, &mut object, None);
+        let mut causes = metadata::faults(resource, &object);
+        causes.extend(flavour::complete(resource, &mut object, None));
         self.own(None, &mut object, sent, ownership);
         check(resource, &object, None, Part::Main, causes)?;
         let name = object::name(&object).to_owned();
@@ -202,8 +214,10 @@ impl Write {
                 put_status(&mut new, old.get("status").cloned());
             }
         }
-        let causes =
-            if self.part == Part::Main { flavour::complete(resource, &mut new, Some(&old)) } else { Vec::new() };
+        let mut causes = metadata::update_faults(resource, &new, &old);
+        if self.part == Part::Main {
+            causes.extend(flavour::complete(resource, &mut new, Some(&old)));
+        }
         self.own(Some(&old), &mut new, sent, ownership);
         if metadata::counts_generations(resource) && spec_changed(resource, &old, &new) {
             object::set_meta(&mut new, "generation", object::generation(&old).saturating_add(1));

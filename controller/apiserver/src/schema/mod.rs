@@ -21,7 +21,7 @@ pub(crate) use default::{default, drop_nulls};
 pub(crate) use parse::SchemaError;
 pub(crate) use prune::prune;
 pub(crate) use structure::{Form, ListType, PatchStrategy, ScalarType};
-pub(crate) use validate::{Subject, unreadable, validate, validate_at};
+pub(crate) use validate::{Subject, unreadable, validate};
 
 /// One node of a schema.
 #[derive(Debug, Default)]

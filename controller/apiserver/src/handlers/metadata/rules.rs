@@ -1,0 +1,212 @@
+//! Rules that metadata must keep, in upstream's order and words.
+
+use serde_json::{Map, Value};
+
+use super::names::{NameRule, key_problems, value_problems};
+use crate::object;
+use crate::registry::{Flavour, Resource};
+use crate::status::Cause;
+
+/// Upstream's limit on all annotations of an object, in bytes.
+const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+/// Finalizers of Kubernetes itself, which need no domain.
+const STANDARD_FINALIZERS: &[&str] = &[ORPHAN, FOREGROUND, "kubernetes"];
+
+/// Which names objects of a kind may have.
+pub(super) fn name_rule(resource: &Resource) -> NameRule {
+    match resource.flavour {
+        Flavour::Namespace => NameRule::Label,
+        Flavour::Role | Flavour::RoleBinding | Flavour::ClusterRole | Flavour::ClusterRoleBinding => {
+            NameRule::PathSegment
+        }
+        _ => NameRule::Subdomain,
+    }
+}
+
+/// What is wrong with a new object's metadata.
+pub(super) fn on_create(resource: &Resource, object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let rule = name_rule(resource);
+    let (name, prefix) = (object::name(object), text(object, "generateName"));
+    if !prefix.is_empty() {
+        let problems = rule.prefix_problems(prefix);
+        causes.extend(problems.iter().map(|why| Cause::invalid("metadata.generateName", &prefix.into(), why)));
+    }
+    if name.is_empty() {
+        causes.push(Cause::required_as("metadata.name", "name or generateName is required"));
+    } else {
+        let problems = rule.problems(name);
+        causes.extend(problems.iter().map(|why| Cause::invalid("metadata.name", &name.into(), why)));
+    }
+    causes.extend(common(object));
+    causes
+}
+
+/// What is wrong with the metadata of an object that replaces `old`. Custom objects are checked once more than others.
+pub(super) fn on_update(resource: &Resource, new: &Value, old: &Value) -> Vec<Cause> {
+    let mut causes = common(new);
+    for _ in 0..2 {
+        causes.extend(changes(new, old));
+        if !resource.is_custom() {
+            // The second time is in the rules of each kind, which say the same.
+            break;
+        }
+    }
+    causes
+}
+
+fn changes(new: &Value, old: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    if object::is_deleting(old) {
+        let mut added: Vec<&str> =
+            object::finalizers(new).filter(|name| !object::finalizers(old).any(|known| known == *name)).collect();
+        added.sort_unstable();
+        added.dedup();
+        if !added.is_empty() {
+            let added: Vec<String> = added.iter().map(|name| crate::gotext::quoted(name)).collect();
+            let detail = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                added.join(", ")
+            );
+            causes.push(Cause::forbidden("metadata.finalizers", &detail));
+        }
+    }
+    for field in ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        let value = |object: &Value| object.get("metadata").and_then(|metadata| metadata.get(field)).cloned();
+        let (new, old) = (value(new), value(old));
+        if new != old {
+            let path = format!("metadata.{field}");
+            causes.push(Cause::invalid(&path, &new.unwrap_or_default(), "field is immutable"));
+        }
+    }
+    causes.extend(labels(new));
+    causes.extend(annotations(new));
+    causes.extend(owners(new));
+    causes
+}
+
+fn common(object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let generation = object::generation(object);
+    if generation < 0 {
+        let detail = "must be greater than or equal to 0";
+        causes.push(Cause::invalid("metadata.generation", &generation.into(), detail));
+    }
+    causes.extend(labels(object));
+    causes.extend(annotations(object));
+    causes.extend(owners(object));
+    causes.extend(finalizers(object));
+    causes
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object.get("metadata").and_then(|metadata| metadata.get(field)).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn texts<'a>(object: &'a Value, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let map = object.get("metadata").and_then(|metadata| metadata.get(field)).and_then(Value::as_object);
+    map.into_iter().flatten().map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
+}
+
+fn labels(object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for (key, value) in texts(object, "labels") {
+        let cause = |shown: &str, why: &String| Cause::invalid("metadata.labels", &shown.into(), why);
+        causes.extend(key_problems(key).iter().map(|why| cause(key, why)));
+        causes.extend(value_problems(value).iter().map(|why| cause(value, why)));
+    }
+    causes
+}
+
+fn annotations(object: &Value) -> Vec<Cause> {
+    let (mut causes, mut size) = (Vec::new(), 0);
+    for (key, value) in texts(object, "annotations") {
+        size += key.len() + value.len();
+        let problems = key_problems(&key.to_lowercase());
+        causes.extend(problems.iter().map(|why| Cause::invalid("metadata.annotations", &key.into(), why)));
+    }
+    if size > ANNOTATIONS_LIMIT {
+        causes.push(Cause::too_long("metadata.annotations", ANNOTATIONS_LIMIT as u64));
+    }
+    causes
+}
+
+fn owners(object: &Value) -> Vec<Cause> {
+    let path = "metadata.ownerReferences";
+    let list = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let list = list.map(Vec::as_slice).unwrap_or_default();
+    let (mut causes, mut controller) = (Vec::new(), None);
+    for owner in list {
+        let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        if api_version.is_empty() || api_version.matches('/').count() > 1 {
+            let field = format!("{path}.apiVersion");
+            causes.push(Cause::invalid(&field, &api_version.into(), "version must not be empty"));
+        }
+        for field in ["kind", "name", "uid"].into_iter().filter(|field| text(field).is_empty()) {
+            causes.push(Cause::invalid(&format!("{path}.{field}"), &"".into(), "must not be empty"));
+        }
+        if (api_version, kind) == ("v1", "Event") {
+            let detail = "/v1, Kind=Event is disallowed from being an owner";
+            causes.push(Cause::invalid(path, &in_go_order(owner), detail));
+        }
+        if owner.get("controller") == Some(&Value::Bool(true)) {
+            let name = format!("{kind}/{}", text("name"));
+            match &controller {
+                None => controller = Some(name),
+                Some(first) => {
+                    let detail = format!(
+                        "Only one reference can have Controller set to true. Found \"true\" in references for {first} and \
+                         {name}"
+                    );
+                    causes.push(Cause::invalid(path, &list.iter().map(in_go_order).collect(), &detail));
+                }
+            }
+        }
+    }
+    causes
+}
+
+/// The fields that a reference shows.
+fn in_go_order(owner: &Value) -> Value {
+    let fields = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    let shown = fields.iter().filter_map(|field| Some(((*field).to_owned(), owner.get(*field)?.clone())));
+    Value::Object(shown.collect::<Map<_, _>>())
+}
+
+fn finalizers(object: &Value) -> Vec<Cause> {
+    let path = "metadata.finalizers";
+    let all: Vec<&str> = object::finalizers(object).collect();
+    let mut causes = Vec::new();
+    for name in &all {
+        causes.extend(key_problems(name).iter().map(|why| Cause::invalid(path, &(*name).into(), why)));
+    }
+    if all.contains(&ORPHAN) && all.contains(&FOREGROUND) {
+        let detail = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
+        causes.push(Cause::invalid(path, &all.into(), &detail));
+    }
+    causes
+}
+
+/// What a client of a custom kind should know of its new finalizers.
+pub(super) fn warnings(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<String> {
+    if !resource.is_custom() {
+        return Vec::new();
+    }
+    let is_new = |name: &&str| old.is_none_or(|old| !object::finalizers(old).any(|known| known == *name));
+    let mut added: Vec<&str> = object::finalizers(new).filter(is_new).collect();
+    added.sort_unstable();
+    added.dedup();
+    let odd = added.iter().filter(|name| !name.contains('/') && !STANDARD_FINALIZERS.contains(name));
+    odd.map(|name| {
+        let path = if name.contains('.') { " including a path (/)" } else { "" };
+        format!(
+            "metadata.finalizers: {}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with \
+             other finalizer writers",
+            crate::gotext::quoted(name)
+        )
+    })
+    .collect()
+}
