@@ -1,0 +1,207 @@
+//! Makes answers of two servers comparable: identifiers, times and versions become symbols that keep what matters
+//! about them, which are equal and which came first.
+//!
+//! The versions of objects are numbered in their order over a whole case. The versions of lists and bookmarks are a
+//! server's clock, which others move too; of those it is only checked that no object in the list is newer.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+use regex::{Captures, Regex};
+use serde_json::{Map, Value};
+
+use crate::outcome::{Body, Outcome};
+
+#[expect(clippy::unwrap_used, reason = "the patterns are constants, compiled by the tests")]
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).unwrap()
+}
+
+static UUID: LazyLock<Regex> =
+    LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"));
+static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d+(ms|s)$"));
+static SAID_VERSION: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)((?:resource ?version|current|requested)[^0-9,]{0,3}: ?)\d+( \(\d+\))?"));
+static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("hash=[0-9A-F]{32,}"));
+
+/// Replaces in place what varies between two runs of one case. `hidden` are texts to be shown by name.
+pub fn normalise(outcomes: &mut [Outcome], hidden: &[(String, String)], address: &str) {
+    let mut versions = BTreeSet::new();
+    for outcome in outcomes.iter() {
+        each_value(&outcome.body, &mut |value| collect_versions(value, &mut versions));
+    }
+    let versions = versions.into_iter().enumerate().map(|(index, version)| (version.to_string(), index + 1)).collect();
+    let mut normal = Normal { versions, uids: HashMap::new(), hidden, address, now: Timestamp::now() };
+    for outcome in outcomes {
+        match &mut outcome.body {
+            Body::Json(value) => normal.value(value),
+            Body::Events(events) => events.iter_mut().for_each(|event| normal.value(event)),
+            Body::Text(text) | Body::Failed(text) => *text = normal.text(text),
+            Body::Empty => {}
+        }
+        for value in outcome.headers.values_mut().flatten() {
+            *value = normal.text(value);
+        }
+    }
+}
+
+fn each_value(body: &Body, visit: &mut impl FnMut(&Value)) {
+    match body {
+        Body::Json(value) => visit(value),
+        Body::Events(events) => events.iter().for_each(visit),
+        _ => {}
+    }
+}
+
+fn is_clock(object: &Map<String, Value>) -> bool {
+    // Lists and bookmarks have no name; their version is the server's.
+    object.get("metadata").and_then(Value::as_object).is_some_and(|metadata| {
+        metadata.contains_key("resourceVersion") && !metadata.contains_key("name") && !metadata.contains_key("uid")
+    })
+}
+
+fn collect_versions(value: &Value, versions: &mut BTreeSet<u64>) {
+    match value {
+        Value::Object(map) => {
+            if !is_clock(map)
+                && let Some(version) = map.get("metadata").and_then(|metadata| metadata.get("resourceVersion"))
+                && let Some(version) = version.as_str().and_then(|version| version.parse().ok())
+            {
+                versions.insert(version);
+            }
+            map.values().for_each(|value| collect_versions(value, versions));
+        }
+        Value::Array(items) => items.iter().for_each(|value| collect_versions(value, versions)),
+        _ => {}
+    }
+}
+
+struct Normal<'a> {
+    versions: HashMap<String, usize>,
+    uids: HashMap<String, usize>,
+    hidden: &'a [(String, String)],
+    address: &'a str,
+    now: Timestamp,
+}
+
+impl Normal<'_> {
+    fn value(&mut self, value: &mut Value) {
+        match value {
+            Value::Object(map) => self.object(map),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::String(text) => *text = self.text(text),
+            _ => {}
+        }
+    }
+
+    fn object(&mut self, map: &mut Map<String, Value>) {
+        if is_clock(map) {
+            let mut inside = BTreeSet::new();
+            map.values().for_each(|value| collect_versions(value, &mut inside));
+            if let Some(Value::Object(metadata)) = map.get_mut("metadata") {
+                let clock =
+                    metadata.get("resourceVersion").and_then(Value::as_str).and_then(|text| text.parse::<u64>().ok());
+                let symbol = match clock {
+                    None => "<no version>",
+                    Some(0) => "0",
+                    Some(clock) if inside.last().is_some_and(|newest| *newest > clock) => "<older than its items>",
+                    Some(_) => "<version>",
+                };
+                metadata.insert("resourceVersion".to_owned(), symbol.into());
+                if let Some(token) = metadata.get_mut("continue").filter(|token| token.as_str() != Some("")) {
+                    *token = "<continue>".into();
+                }
+            }
+        }
+        for (key, value) in map.iter_mut() {
+            match (key.as_str(), &mut *value) {
+                ("resourceVersion", Value::String(text)) => {
+                    if let Some(index) = self.versions.get(text.as_str()) {
+                        *text = format!("rv{index}");
+                    }
+                }
+                ("cells", Value::Array(cells)) => cells.iter_mut().for_each(|cell| match cell.as_str() {
+                    Some(text) if AGE.is_match(text) => *cell = "<age>".into(),
+                    _ => self.value(cell),
+                }),
+                _ => self.value(value),
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        let mut text = text.replace(self.address, "<server>");
+        for (hidden, name) in self.hidden {
+            text = text.replace(hidden, &format!("<{name}>"));
+        }
+        let uids = &mut self.uids;
+        let text = UUID.replace_all(&text, |found: &Captures<'_>| {
+            let next = uids.len() + 1;
+            let uid = found.get(0).map(|found| found.as_str().to_owned()).unwrap_or_default();
+            format!("<uid{}>", uids.entry(uid).or_insert(next))
+        });
+        let now = self.now;
+        let text = TIME.replace_all(&text, |found: &Captures<'_>| {
+            let whole = found.get(0).map(|found| found.as_str()).unwrap_or_default();
+            let near = whole.parse::<Timestamp>().is_ok_and(|time| (now.as_second() - time.as_second()).abs() < 86_400);
+            match (near, found.get(1)) {
+                (true, None) => "<time>".to_owned(),
+                (true, Some(fraction)) => format!("<time.{}>", fraction.len() - 1),
+                (false, _) => whole.to_owned(),
+            }
+        });
+        let text = HASH.replace_all(&text, "hash=<hash>");
+        SAID_VERSION.replace_all(&text, "$1<version>").into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn outcome(body: Value) -> Outcome {
+        Outcome {
+            id: String::new(),
+            request: String::new(),
+            status: 200,
+            headers: Default::default(),
+            body: Body::Json(body),
+        }
+    }
+
+    #[test]
+    fn order_and_equality_stay() {
+        let uid = "0b6a5fd7-90b6-4a3e-8a43-0b6a5fd790b6";
+        let mut outcomes = [
+            outcome(json!({"metadata": {"name": "b", "resourceVersion": "90", "uid": uid}})),
+            outcome(json!({"metadata": {"resourceVersion": "95", "continue": "abc"}, "items": [
+                {"metadata": {"name": "a", "resourceVersion": "7"}}, {"metadata": {"name": "b", "resourceVersion": "90"}},
+            ]})),
+            outcome(
+                json!({"metadata": {"resourceVersion": "89"}, "items": [{"metadata": {"name": "b", "resourceVersion": "90"}}]}),
+            ),
+            outcome(json!({"message": format!("too old resource version: 4 (9) of {uid} at h:1")})),
+        ];
+        normalise(&mut outcomes, &[], "h:1");
+        let bodies: Vec<_> = outcomes.iter().map(|outcome| outcome.json().unwrap().clone()).collect();
+        assert_eq!(bodies[0], json!({"metadata": {"name": "b", "resourceVersion": "rv2", "uid": "<uid1>"}}));
+        assert_eq!(bodies[1]["metadata"], json!({"resourceVersion": "<version>", "continue": "<continue>"}));
+        assert_eq!(bodies[1]["items"][0]["metadata"]["resourceVersion"], "rv1");
+        assert_eq!(bodies[2]["metadata"]["resourceVersion"], "<older than its items>");
+        assert_eq!(bodies[3]["message"], "too old resource version: <version> of <uid1> at <server>");
+    }
+
+    #[test]
+    fn only_times_of_now_vary() {
+        let now = Timestamp::now();
+        let mut outcomes = [outcome(json!({"a": now.to_string(), "b": "2001-01-01T00:00:00Z"}))];
+        normalise(&mut outcomes, &[], "h:1");
+        let body = outcomes[0].json().unwrap();
+        assert!(body["a"].as_str().unwrap().starts_with("<time."));
+        assert_eq!(body["b"], "2001-01-01T00:00:00Z");
+    }
+}
