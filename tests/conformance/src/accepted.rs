@@ -37,7 +37,7 @@ pub struct Judgement<'a> {
 /// When it cannot be read.
 pub fn load(path: &Path) -> anyhow::Result<Vec<Accepted>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_saphyr::from_str(&text).with_context(|| format!("cannot use {}", path.display()))
+    crate::yaml::parse(&text).with_context(|| format!("cannot use {}", path.display()))
 }
 
 /// Sorts the differences by the list; the first entry that fits counts.

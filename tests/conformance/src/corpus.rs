@@ -194,7 +194,7 @@ pub fn load(dir: &Path) -> anyhow::Result<Vec<File>> {
     let mut seen = HashSet::new();
     for path in paths {
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let file: File = serde_saphyr::from_str(&text).with_context(|| format!("cannot use {}", path.display()))?;
+        let file: File = crate::yaml::parse(&text).with_context(|| format!("cannot use {}", path.display()))?;
         for case in &file.cases {
             let fits = case.name.len() <= 60
                 && case.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');

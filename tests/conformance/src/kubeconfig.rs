@@ -31,7 +31,7 @@ impl Access {
     }
 
     fn parse(text: &str) -> anyhow::Result<Self> {
-        let config: Value = serde_saphyr::from_str(text)?;
+        let config: Value = crate::yaml::parse(text)?;
         let field = |pointer: &str| {
             config.pointer(pointer).and_then(Value::as_str).with_context(|| format!("the kubeconfig has no {pointer}"))
         };

@@ -14,3 +14,4 @@ mod step;
 mod variables;
 mod watch;
 mod wire;
+mod yaml;

@@ -152,7 +152,7 @@ pub fn definitions(dir: &Path) -> anyhow::Result<Vec<Value>> {
     let mut definitions = Vec::new();
     for path in paths {
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        definitions.push(serde_saphyr::from_str(&text).with_context(|| format!("cannot use {}", path.display()))?);
+        definitions.push(crate::yaml::parse(&text).with_context(|| format!("cannot use {}", path.display()))?);
     }
     Ok(definitions)
 }

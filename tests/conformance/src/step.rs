@@ -213,7 +213,7 @@ fn parse(headers: &HeaderMap, bytes: &[u8]) -> Body {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let value = match media.split(';').next().unwrap_or_default() {
         "application/json" => serde_json::from_str(&text).ok(),
-        "application/yaml" => serde_saphyr::from_str(&text).ok(),
+        "application/yaml" => crate::yaml::parse(&text).ok(),
         media if media.contains("protobuf") => {
             return Body::Text(format!(
                 "{} bytes of protobuf",

@@ -79,6 +79,7 @@ mod tests {
         ("ipmi-client", &[]),
         ("bessemer-protocol", &[]),
         ("bessemer-images", &[]),
+        ("bessemer-conformance", &["bessemer-apiserver"]),
         ("bessemer-rack", &[]),
         ("bessemer-kube-peer", &[]),
         ("bessemer-bench", &[]),
