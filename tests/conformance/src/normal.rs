@@ -23,7 +23,7 @@ static UUID: LazyLock<Regex> =
 static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d+(ms|s)$"));
 static SAID_VERSION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)((?:resource ?version|current|requested)[^0-9,]{0,3}: ?"?)\d+( \(\d+\))?"));
+    LazyLock::new(|| pattern(r#"(?i)((?:resource ?version|current|requested)[^0-9,]{0,3}: ?"?)\d+( \(\d+\))?"#));
 static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("hash=[0-9A-F]{32,}"));
 
 /// Replaces in place what varies between two runs of one case. `hidden` are texts to be shown by name.
