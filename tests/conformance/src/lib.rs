@@ -6,10 +6,12 @@
 pub mod accepted;
 pub mod compare;
 pub mod corpus;
+pub mod embedded;
 pub mod kubeconfig;
 pub mod normal;
 pub mod outcome;
 pub mod run;
+pub mod seed;
 mod step;
 mod variables;
 mod watch;

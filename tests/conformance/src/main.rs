@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use bessemer_apiserver::ApiServer;
+use bessemer_conformance::corpus::File;
+use bessemer_conformance::embedded::Embedded;
 use bessemer_conformance::kubeconfig::Access;
 use bessemer_conformance::outcome::Outcome;
-use bessemer_conformance::{accepted, compare, corpus, run};
+use bessemer_conformance::{accepted, compare, corpus, run, seed};
 use clap::Parser;
+use serde_json::Value;
 
 /// Requests of the corpus, by hand.
 #[derive(Parser)]
@@ -21,6 +23,9 @@ enum Command {
         /// Cases whose name contains this.
         #[arg(long, default_value = "")]
         filter: String,
+        /// Upstream's definitions and manifests instead of the corpus: the test data's directory.
+        #[arg(long)]
+        data: Option<PathBuf>,
         /// The file.
         out: PathBuf,
     },
@@ -39,36 +44,35 @@ enum Command {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     match Command::parse() {
-        Command::Record { kubeconfig, filter, out } => record(kubeconfig.as_deref(), &filter, &out).await,
+        Command::Record { kubeconfig, filter, data, out } => {
+            let (files, definitions) = cases(data.as_deref())?;
+            let outcomes = record(kubeconfig.as_deref(), &files, &definitions, &filter).await?;
+            let text = serde_json::to_vec_pretty(&outcomes)?;
+            std::fs::write(&out, text).with_context(|| format!("cannot write {}", out.display()))
+        }
         Command::Compare { wanted, found, accepted } => show(&wanted, &found, accepted.as_deref()),
     }
 }
 
-async fn record(kubeconfig: Option<&Path>, filter: &str, out: &Path) -> anyhow::Result<()> {
+fn cases(data: Option<&Path>) -> anyhow::Result<(Vec<File>, Vec<Value>)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let files = corpus::load(&here.join("corpus"))?;
-    let definitions = run::definitions(&here.join("../../manifests/crds"))?;
-    let dir = tempfile::tempdir()?;
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let path = match kubeconfig {
-        Some(path) => path.to_owned(),
-        None => {
-            let api = ApiServer::open(&dir.path().join("state")).await?;
-            let until = async move {
-                // An error means that the sender is gone, which also ends the server.
-                let _ = stopped.await;
-            };
-            api.serve_https(([127, 0, 0, 1], 0).into(), &[], until).await?.kubeconfig_path
+    match data {
+        None => Ok((corpus::load(&here.join("corpus"))?, run::definitions(&here.join("../../manifests/crds"))?)),
+        Some(data) => {
+            let definitions = run::definitions(&data.join("crds"))?;
+            Ok((seed::all(data, &definitions)?, definitions))
         }
-    };
-    let access = Access::load(&path)?;
+    }
+}
+
+async fn record(server: Option<&Path>, files: &[File], crds: &[Value], filter: &str) -> anyhow::Result<Vec<Outcome>> {
     let begun = Instant::now();
-    let outcomes = run::run(&access, &files, &definitions, filter).await?;
+    let outcomes = match server {
+        Some(path) => run::run(&Access::load(path)?, files, crds, filter).await?,
+        None => run::run(&Embedded::start().await?.access, files, crds, filter).await?,
+    };
     println!("{} requests in {:.1} s", outcomes.len(), begun.elapsed().as_secs_f32());
-    // Nobody listens any more when the server was not ours.
-    let _ = stop.send(());
-    std::fs::write(out, serde_json::to_vec_pretty(&outcomes)?)
-        .with_context(|| format!("cannot write {}", out.display()))
+    Ok(outcomes)
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<Outcome>> {
@@ -80,8 +84,6 @@ fn show(wanted: &Path, found: &Path, list: Option<&Path>) -> anyhow::Result<()> 
     let (wanted, found) = (read(wanted)?, read(found)?);
     let list = list.map(accepted::load).transpose()?.unwrap_or_default();
     let differences = compare::compare(&wanted, &found);
-    let judgement = accepted::judge(&differences, &list);
-    let report = compare::report(&wanted, &judgement);
-    print!("{report}");
+    print!("{}", compare::report(&wanted, &accepted::judge(&differences, &list)));
     Ok(())
 }

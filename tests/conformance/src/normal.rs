@@ -22,9 +22,10 @@ static UUID: LazyLock<Regex> =
     LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
 static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d+(ms|s)$"));
-static SAID_VERSION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"(?i)((?:resource ?version|current|requested)[^0-9,]{0,3}: ?"?)\d+( \(\d+\))?"#));
-static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("hash=[0-9A-F]{32,}"));
+static SAID_VERSION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?i)((?:resource ?version|current)[^0-9,]{0,3}: ?[^0-9,]{0,3}|version in record \()\d+( \(\d+\))?"#)
+});
+static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("((?:hash|X509SHA256)=)[0-9A-Fa-f]{32,}"));
 
 /// Replaces in place what varies between two runs of one case. `hidden` are texts to be shown by name.
 pub fn normalise(outcomes: &mut [Outcome], hidden: &[(String, String)], address: &str) {
@@ -44,6 +45,45 @@ pub fn normalise(outcomes: &mut [Outcome], hidden: &[(String, String)], address:
         for value in outcome.headers.values_mut().flatten() {
             *value = normal.text(value);
         }
+    }
+}
+
+/// Upstream finds faults in the order of a hash table: they are put in order, and the message that joins them too.
+fn order_causes(map: &mut Map<String, Value>) {
+    let Some(Value::Array(causes)) = map.get_mut("details").and_then(|details| details.get_mut("causes")) else {
+        return;
+    };
+    let line = |cause: &Value| {
+        let text = |key: &str| cause.get(key).and_then(Value::as_str).unwrap_or_default();
+        if text("field").is_empty() {
+            text("message").to_owned()
+        } else {
+            format!("{}: {}", text("field"), text("message"))
+        }
+    };
+    let joined = |causes: &[Value]| format!("[{}]", causes.iter().map(line).collect::<Vec<_>>().join(", "));
+    let before = joined(causes);
+    causes.sort_by_key(line);
+    let after = joined(causes);
+    if let Some(Value::String(message)) = map.get_mut("message") {
+        *message = message.replace(&before, &after);
+    }
+}
+
+/// Entries of one second are in the order of their names, and a second may end between two requests.
+fn order_managers(map: &mut Map<String, Value>) {
+    if let Some(Value::Array(entries)) = map.get_mut("managedFields") {
+        let key = |entry: &Value| {
+            ["operation", "subresource", "manager", "apiVersion"].map(|key| entry.get(key).map(Value::to_string))
+        };
+        entries.sort_by_key(key);
+    }
+}
+
+/// The kinds of one group are listed in the order in which upstream came to know their definitions.
+fn order_resources(map: &mut Map<String, Value>) {
+    if let Some(Value::Array(resources)) = map.get_mut("resources") {
+        resources.sort_by_key(|resource| ["name", "resource"].map(|key| resource.get(key).map(Value::to_string)));
     }
 }
 
@@ -97,6 +137,12 @@ impl Normal<'_> {
     }
 
     fn object(&mut self, map: &mut Map<String, Value>) {
+        order_managers(map);
+        order_causes(map);
+        order_resources(map);
+        if map.keys().any(|key| UUID.is_match(key)) {
+            *map = std::mem::take(map).into_iter().map(|(key, value)| (self.text(&key), value)).collect();
+        }
         if is_clock(map) {
             let mut inside = BTreeSet::new();
             map.values().for_each(|value| collect_versions(value, &mut inside));
@@ -152,7 +198,7 @@ impl Normal<'_> {
                 (false, _) => whole.to_owned(),
             }
         });
-        let text = HASH.replace_all(&text, "hash=<hash>");
+        let text = HASH.replace_all(&text, "$1<hash>");
         SAID_VERSION.replace_all(&text, "$1<version>").into_owned()
     }
 }
@@ -185,6 +231,7 @@ mod tests {
                 json!({"metadata": {"resourceVersion": "89"}, "items": [{"metadata": {"name": "b", "resourceVersion": "90"}}]}),
             ),
             outcome(json!({"message": format!("too old resource version: 4 (9) of {uid} at h:1")})),
+            outcome(json!({"message": "{\\\"resourceVersion\\\":\\\"276\\\"} ResourceVersion in record (5)."})),
         ];
         normalise(&mut outcomes, &[], "h:1");
         let bodies: Vec<_> = outcomes.iter().map(|outcome| outcome.json().unwrap().clone()).collect();
@@ -193,6 +240,24 @@ mod tests {
         assert_eq!(bodies[1]["items"][0]["metadata"]["resourceVersion"], "rv1");
         assert_eq!(bodies[2]["metadata"]["resourceVersion"], "<older than its items>");
         assert_eq!(bodies[3]["message"], "too old resource version: <version> of <uid1> at <server>");
+        assert_eq!(
+            bodies[4]["message"],
+            "{\\\"resourceVersion\\\":\\\"<version>\\\"} ResourceVersion in record (<version>)."
+        );
+    }
+
+    #[test]
+    fn causes_and_managers_are_in_order() {
+        let (one, two) = (json!({"field": "b", "message": "2"}), json!({"field": "a", "message": "1"}));
+        let mut outcomes = [outcome(json!({
+            "message": "x is invalid: [b: 2, a: 1]", "details": {"causes": [one, two]},
+            "managedFields": [{"manager": "n", "operation": "Update"}, {"manager": "m", "operation": "Update"}],
+        }))];
+        normalise(&mut outcomes, &[], "h:1");
+        let body = outcomes[0].json().unwrap();
+        assert_eq!(body["message"], "x is invalid: [a: 1, b: 2]");
+        assert_eq!(body["details"]["causes"], json!([two, one]));
+        assert_eq!(body["managedFields"][0]["manager"], "m");
     }
 
     #[test]

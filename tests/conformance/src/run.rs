@@ -76,9 +76,9 @@ async fn run_case(access: &Access, vars: BTreeMap<String, String>, case: &Case) 
             outcomes.push(session.run(id, one).await);
         }
     }
-    normalise(&mut outcomes, &session.hidden, &access.address);
-    let steps = case.steps.iter().flat_map(|step| step.spread());
+    let steps = case.steps.iter().flat_map(Step::spread);
     outcomes.iter_mut().zip(steps).for_each(|(outcome, step)| narrow(outcome, &step));
+    normalise(&mut outcomes, &session.hidden, &access.address);
     outcomes
 }
 

@@ -213,6 +213,8 @@ fn parse(headers: &HeaderMap, bytes: &[u8]) -> Body {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let value = match media.split(';').next().unwrap_or_default() {
         "application/json" => serde_json::from_str(&text).ok(),
+        // upstream's index of OpenAPI says that it is text
+        "text/plain" if text.starts_with('{') => serde_json::from_str(&text).ok(),
         "application/yaml" => crate::yaml::parse(&text).ok(),
         media if media.contains("protobuf") => {
             return Body::Text(format!(

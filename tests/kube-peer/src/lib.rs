@@ -36,6 +36,14 @@ pub fn programs() -> Result<PathBuf, &'static str> {
     named.ok_or("no programs of Kubernetes: set BESSEMER_KUBE_BIN to what cargo xtask kubernetes prints")
 }
 
+/// Which of kube-controller-manager's controllers run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Controllers {
+    None,
+    Collectors,
+    All,
+}
+
 /// A running kube-apiserver with its etcd; ended when dropped.
 #[derive(Debug)]
 pub struct RealApi {
@@ -61,7 +69,7 @@ impl RealApi {
     /// # Errors
     /// When a program is missing, ends, or is not ready in two minutes, with the end of its log.
     pub fn start(programs: &Path) -> Result<Self> {
-        Self::attempts(programs, false)
+        Self::attempts(programs, Controllers::None)
     }
 
     /// The same with kube-controller-manager: garbage collection, ends of namespaces, service accounts.
@@ -69,7 +77,15 @@ impl RealApi {
     /// # Errors
     /// As [`RealApi::start`].
     pub fn start_with_controllers(programs: &Path) -> Result<Self> {
-        Self::attempts(programs, true)
+        Self::attempts(programs, Controllers::All)
+    }
+
+    /// The same with the garbage collector and the end of namespaces, and no controller that makes objects of its own.
+    ///
+    /// # Errors
+    /// As [`RealApi::start`].
+    pub fn start_with_collectors(programs: &Path) -> Result<Self> {
+        Self::attempts(programs, Controllers::Collectors)
     }
 
     /// The servers' names and process numbers, as for measuring what they use.
@@ -90,7 +106,7 @@ impl RealApi {
         self.keeper.kill(name)
     }
 
-    fn attempts(programs: &Path, controllers: bool) -> Result<Self> {
+    fn attempts(programs: &Path, controllers: Controllers) -> Result<Self> {
         let mut attempt = 1;
         loop {
             match Self::try_start(programs, controllers) {
@@ -101,7 +117,7 @@ impl RealApi {
         }
     }
 
-    fn try_start(programs: &Path, controllers: bool) -> Result<Self> {
+    fn try_start(programs: &Path, controllers: Controllers) -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("bessemer-kube-peer-").tempdir()?;
         let pki = Pki::write(dir.path())?;
         let ports = servers::Ports { api: free_port()?, etcd: free_port()?, peer: free_port()?, manager: free_port()? };
@@ -114,7 +130,10 @@ impl RealApi {
         let keeper = Keeper::new();
         let start = |name: &'static str| {
             ensure!(programs.join(name).is_file(), "no {name} in {}", programs.display());
-            keeper.start(name, servers::command(name, programs, dir.path(), &ports))
+            keeper.start(
+                name,
+                servers::command(name, programs, dir.path(), &ports, controllers == Controllers::Collectors),
+            )
         };
         start("etcd")?;
         start("kube-apiserver")?;
@@ -122,8 +141,10 @@ impl RealApi {
         let alive = || keeper.check(dir.path());
         probe.wait("/readyz", begin + STARTS, alive).context("kube-apiserver is not ready")?;
         let started_in = begin.elapsed();
-        if controllers {
+        if controllers != Controllers::None {
             start("kube-controller-manager")?;
+        }
+        if controllers == Controllers::All {
             // its controllers run when one of them has done something
             let path = "/api/v1/namespaces/default/serviceaccounts/default";
             probe.wait(path, begin + STARTS, alive).context("kube-controller-manager does nothing")?;

@@ -11,14 +11,17 @@ pub(crate) struct Ports {
     pub(crate) manager: u16,
 }
 
-/// The command of the server `name`, which logs to `NAME.log` in `dir`.
-pub(crate) fn command(name: &str, programs: &Path, dir: &Path, ports: &Ports) -> Command {
+/// The command of the server `name`, which logs to `NAME.log` in `dir`. With `collectors`, only those controllers.
+pub(crate) fn command(name: &str, programs: &Path, dir: &Path, ports: &Ports, collectors: bool) -> Command {
     let (program, log) = (programs.join(name), dir.join(format!("{name}.log")));
     let mut command = match name {
         "etcd" => etcd(&program, ports),
         "kube-apiserver" => api_server(&program, ports),
         _ => manager(&program, ports),
     };
+    if collectors && name == "kube-controller-manager" {
+        command.arg("--controllers=garbage-collector-controller,namespace-controller");
+    }
     command.current_dir(dir);
     logged(&command, &log)
 }
