@@ -37,6 +37,11 @@ impl Cause {
         Self::new("FieldValueInvalid", field, with_detail(&format!("Invalid value: {}", shown(value)), detail))
     }
 
+    /// As [`Self::invalid`], for a value that is shown in a form of its own.
+    pub(crate) fn invalid_text(field: &str, shown: &str, detail: &str) -> Self {
+        Self::new("FieldValueInvalid", field, with_detail(&format!("Invalid value: {shown}"), detail))
+    }
+
     /// As [`Self::invalid`], for values that are not worth showing.
     pub(crate) fn invalid_hidden(field: &str, detail: &str) -> Self {
         Self::new("FieldValueInvalid", field, with_detail("Invalid value", detail))

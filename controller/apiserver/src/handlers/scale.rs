@@ -162,7 +162,7 @@ impl ScaleWriter<'_> {
             Change::Patch(change) => {
                 let mut new = live.clone();
                 change.apply(&self.call.resource, &mut new)?;
-                let shown = new.to_string();
+                let shown = shown(&new);
                 problems.extend(self.admit(&mut new, Source::Patch(&shown))?);
                 let refuse = |why: &str| patch::unfit(&shown, why);
                 let warnings = write::settle(problems, self.write.options.validation, refuse)?;
@@ -222,6 +222,18 @@ fn put_owners(object: &mut Value, owners: Option<Value>) {
     if let Some(owners) = owners {
         object::set_meta(object, "managedFields", owners);
     }
+}
+
+/// A Scale as errors show it: its metadata in upstream's order, without the owners of its fields.
+fn shown(scale: &Value) -> String {
+    let part = |of: Option<&Value>, fields: &[&str]| {
+        let shown = fields.iter().filter_map(|field| Some(format!("\"{field}\":{}", of?.get(*field)?)));
+        shown.collect::<Vec<_>>().join(",")
+    };
+    let metadata = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp", "labels", "annotations"];
+    let head = part(Some(scale), &["apiVersion", "kind"]);
+    let metadata = part(scale.get("metadata"), &metadata);
+    format!("{{{head},\"metadata\":{{{metadata}}},{}}}", part(Some(scale), &["spec", "status"]))
 }
 
 /// Why a value is no number of replicas, as upstream's reader says it.

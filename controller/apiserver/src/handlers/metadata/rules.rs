@@ -1,8 +1,9 @@
 //! Rules that metadata must keep, in upstream's order and words.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::names::{NameRule, key_problems, value_problems};
+use crate::gotext;
 use crate::object;
 use crate::registry::{Flavour, Resource};
 use crate::status::Cause;
@@ -65,7 +66,7 @@ fn changes(new: &Value, old: &Value) -> Vec<Cause> {
         added.sort_unstable();
         added.dedup();
         if !added.is_empty() {
-            let added: Vec<String> = added.iter().map(|name| crate::gotext::quoted(name)).collect();
+            let added: Vec<String> = added.iter().map(|name| gotext::quoted(name)).collect();
             let detail = format!(
                 "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
                 added.join(", ")
@@ -150,7 +151,7 @@ fn owners(object: &Value) -> Vec<Cause> {
         }
         if (api_version, kind) == ("v1", "Event") {
             let detail = "/v1, Kind=Event is disallowed from being an owner";
-            causes.push(Cause::invalid(path, &in_go_order(owner), detail));
+            causes.push(Cause::invalid_text(path, &in_go_order(owner), detail));
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let name = format!("{kind}/{}", text("name"));
@@ -161,7 +162,8 @@ fn owners(object: &Value) -> Vec<Cause> {
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and \
                          {name}"
                     );
-                    causes.push(Cause::invalid(path, &list.iter().map(in_go_order).collect(), &detail));
+                    let shown = list.iter().map(in_go_order).collect::<Vec<_>>().join(",");
+                    causes.push(Cause::invalid_text(path, &format!("[{shown}]"), &detail));
                 }
             }
         }
@@ -169,11 +171,11 @@ fn owners(object: &Value) -> Vec<Cause> {
     causes
 }
 
-/// The fields that a reference shows.
-fn in_go_order(owner: &Value) -> Value {
+/// A reference as JSON, with its fields in the order that upstream has them in.
+fn in_go_order(owner: &Value) -> String {
     let fields = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
-    let shown = fields.iter().filter_map(|field| Some(((*field).to_owned(), owner.get(*field)?.clone())));
-    Value::Object(shown.collect::<Map<_, _>>())
+    let shown = fields.iter().filter_map(|field| Some(format!("\"{field}\":{}", gotext::json(owner.get(*field)?))));
+    format!("{{{}}}", shown.collect::<Vec<_>>().join(","))
 }
 
 fn finalizers(object: &Value) -> Vec<Cause> {
@@ -205,7 +207,7 @@ pub(super) fn warnings(resource: &Resource, new: &Value, old: Option<&Value>) ->
         format!(
             "metadata.finalizers: {}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with \
              other finalizer writers",
-            crate::gotext::quoted(name)
+            gotext::quoted(name)
         )
     })
     .collect()
