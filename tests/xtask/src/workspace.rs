@@ -83,6 +83,7 @@ mod tests {
         ("bessemer-rack", &[]),
         ("bessemer-kube-peer", &[]),
         ("bessemer-bench", &[]),
+        ("bench-api", &["bessemer-apiserver", "bessemer-bench", "bessemer-kube-peer"]),
         ("bessemer-kubectl-script", &[]),
         ("xtask", &["bessemer-rack", "bessemer-kube-peer", "bessemer-bench", "bessemer-images"]),
     ];

@@ -45,7 +45,7 @@ impl Selector {
             let equal = match found {
                 Some(Value::String(text)) => *text == rule.value,
                 None | Some(Value::Null) => rule.value.is_empty(),
-                Some(other) => other.to_string() == rule.value,
+                Some(other) => serde_json::to_string(other).is_ok_and(|text| text == rule.value),
             };
             equal == rule.equal
         };
