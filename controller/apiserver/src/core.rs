@@ -78,6 +78,11 @@ impl Core {
         self.registry.get()
     }
 
+    /// Puts the certificate that clients trust us by into every namespace.
+    pub(crate) fn publish_root_ca(&self, pem: &str) {
+        self.garbage.publish_root_ca(pem, &self.store.read());
+    }
+
     /// Ends all watches.
     pub(crate) fn close(&self) {
         self.closing.send_replace(true);

@@ -1,55 +1,139 @@
-//! Discovery: what is served, in the old form (one request per group and version) and the aggregated one; and the
-//! version and health paths.
+//! Discovery: what is served, in the old form (one request per group and version) and the aggregated one; the version,
+//! and the index of paths.
 
-use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use std::fmt::Write as _;
+
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256, Sha512};
 
-use crate::registry::{Registry, Resource, group_version};
+use crate::health;
+use crate::registry::{Flavour, Registry, Resource, group_version};
 use crate::represent::answer as json_answer;
+use crate::request::Query;
+use crate::status::ApiError;
 
-const VERBS: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
 /// The Kubernetes release whose API this server follows.
 const KUBERNETES: (&str, &str) = ("1", "36");
+/// The oldest release that clients may take it for.
+const OLDEST: (&str, &str) = ("1", "35");
 
-/// Answers a discovery or health path; `None` when the path is none.
-pub(crate) fn answer(registry: &Registry, path: &str, headers: &HeaderMap) -> Option<Response> {
-    let path = path.trim_end_matches('/');
+/// The order of groups: upstream's for its own, then the others by name.
+const GROUP_ORDER: &[&str] = &[
+    "",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "rbac.authorization.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "coordination.k8s.io",
+];
+
+/// Answers a discovery, version or health path; `None` when the path is none.
+pub(crate) fn answer(registry: &Registry, head: &Parts, query: &Query) -> Result<Option<Response>, ApiError> {
+    let path = head.uri.path().trim_end_matches('/');
+    if let Some(health) = health::answer(path, query) {
+        return Ok(Some(health));
+    }
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     let body = match parts.as_slice() {
-        ["healthz" | "readyz" | "livez"] => return Some("ok".into_response()),
-        ["version"] => version(),
-        ["api" | "apis"] if aggregated(headers).is_some() => {
-            let version = aggregated(headers)?;
-            return Some(aggregated_answer(registry, parts == ["api"], version));
+        [] | [""] => Some(index(registry)),
+        ["version"] => Some(version()),
+        ["api" | "apis"] if head.method == Method::GET && aggregated(&head.headers).is_some() => {
+            let core = parts == ["api"];
+            let version = aggregated(&head.headers).unwrap_or("v2");
+            return Ok(Some(aggregated_answer(registry, core, version, &head.headers)));
         }
-        ["api"] => json!({
-            "kind": "APIVersions", "apiVersion": "v1", "versions": ["v1"], "serverAddressByClientCIDRs": [],
-        }),
-        ["apis"] => json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups(registry)}),
-        ["apis", group] => {
-            let mut found =
-                groups(registry).into_iter().find(|g| g.get("name").and_then(Value::as_str) == Some(group))?;
-            crate::object::set_field(&mut found, "kind", "APIGroup".into());
-            crate::object::set_field(&mut found, "apiVersion", "v1".into());
-            found
-        }
-        ["api", version] => resource_list(registry, "", version)?,
-        ["apis", group, version] => resource_list(registry, group, version)?,
-        _ => return None,
+        ["api"] => Some(json!({
+            "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [],
+        })),
+        ["apis"] => Some(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups(registry)})),
+        ["apis", group] => groups(registry)
+            .into_iter()
+            .find(|g| g.get("name").and_then(Value::as_str) == Some(group))
+            .map(|mut found| {
+                crate::object::set_field(&mut found, "kind", "APIGroup".into());
+                crate::object::set_field(&mut found, "apiVersion", "v1".into());
+                found
+            }),
+        ["api", version] => match resource_list(registry, "", version) {
+            Some(list) => Some(list),
+            // Below /api everything is answered by the core group.
+            None => return Err(ApiError::no_such_path()),
+        },
+        ["apis", group, version] => resource_list(registry, group, version),
+        _ => None,
     };
-    Some(json_answer(StatusCode::OK, &body))
+    let Some(body) = body else { return Ok(None) };
+    let is_read = matches!(head.method, Method::GET | Method::HEAD);
+    if parts == ["version"] && !is_read {
+        return Err(ApiError::method_not_allowed());
+    }
+    if !speaks_json(&head.headers) {
+        let known = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+        return Err(ApiError::not_acceptable(known));
+    }
+    Ok(Some(json_answer(StatusCode::OK, &body)))
+}
+
+fn speaks_json(headers: &HeaderMap) -> bool {
+    let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else { return true };
+    accept.trim().is_empty()
+        || accept.split(',').any(|range| {
+            let kind = range.split(';').next().unwrap_or_default().trim();
+            matches!(kind, "application/json" | "application/*" | "*/*")
+        })
+}
+
+/// All paths that answer something.
+fn index(registry: &Registry) -> Value {
+    let mut paths: Vec<String> =
+        ["/api", "/apis", "/apis/", "/openapi/v3", "/openapi/v3/", "/version"].map(str::to_owned).to_vec();
+    for (group, versions) in registry.groups() {
+        if !group.is_empty() {
+            paths.push(format!("/apis/{group}"));
+        }
+        for version in versions {
+            paths.push(if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") });
+        }
+    }
+    paths.extend(health::paths());
+    paths.sort();
+    json!({"paths": paths})
 }
 
 fn version() -> Value {
-    let (major, minor) = KUBERNETES;
+    let ((major, minor), (oldest_major, oldest_minor)) = (KUBERNETES, OLDEST);
     json!({
-        "major": major, "minor": minor,
+        "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,
+        "minCompatibilityMajor": oldest_major, "minCompatibilityMinor": oldest_minor,
         "gitVersion": format!("v{major}.{minor}.0+bessemer-{}", env!("CARGO_PKG_VERSION")),
-        "gitCommit": "", "gitTreeState": "", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "",
+        "compiler": "rustc", "platform": format!("linux/{}", go_architecture()),
     })
+}
+
+/// Go's name of the processor, which clients print.
+fn go_architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+/// The groups in the order in which they are listed.
+fn ordered(registry: &Registry) -> Vec<(&str, Vec<&str>)> {
+    let mut groups: Vec<_> = registry.groups().into_iter().collect();
+    let rank = |group: &str| GROUP_ORDER.iter().position(|known| *known == group).unwrap_or(GROUP_ORDER.len());
+    groups.sort_by_key(|(group, _)| rank(group));
+    groups
 }
 
 /// The version of the aggregated form that a client prefers over the old one, if it asks for one.
@@ -61,47 +145,98 @@ fn aggregated(headers: &HeaderMap) -> Option<&'static str> {
     ["v2", "v2beta1"].into_iter().find(|version| versions.contains(version))
 }
 
-fn aggregated_answer(registry: &Registry, core: bool, version: &'static str) -> Response {
-    let groups = registry.groups();
+fn aggregated_answer(registry: &Registry, core: bool, version: &'static str, headers: &HeaderMap) -> Response {
+    let groups = ordered(registry);
     let items = groups.iter().filter(|(group, _)| group.is_empty() == core).map(|(group, versions)| {
         let versions = versions.iter().map(|version| {
             let resources = registry.in_group_version(group, version);
             let resources: Vec<Value> = resources.into_iter().map(|r| aggregated_resource(r)).collect();
             json!({"version": version, "resources": resources, "freshness": "Current"})
         });
-        json!({"metadata": {"name": group, "creationTimestamp": null}, "versions": versions.collect::<Vec<_>>()})
+        let metadata = if group.is_empty() { json!({}) } else { json!({"name": group}) };
+        json!({"metadata": metadata, "versions": versions.collect::<Vec<_>>()})
     });
     let body = json!({
         "kind": "APIGroupDiscoveryList", "apiVersion": format!("apidiscovery.k8s.io/{version}"), "metadata": {},
         "items": items.collect::<Vec<_>>(),
     });
-    let mut response = json_answer(StatusCode::OK, &body);
+    let tag = entity_tag(&body);
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let mut response = match known {
+        Some(known) if known == tag => StatusCode::NOT_MODIFIED.into_response(),
+        _ => json_answer(StatusCode::OK, &body),
+    };
     let kind = match version {
         "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
     };
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+    let fields = response.headers_mut();
+    fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    fields.insert(header::VARY, HeaderValue::from_static("Accept"));
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        fields.insert(header::ETAG, tag);
+    }
     response
 }
 
+fn entity_tag(body: &Value) -> String {
+    let digest = Sha512::digest(body.to_string().as_bytes());
+    let hex = digest.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(hex, "{byte:02X}");
+        hex
+    });
+    format!("\"{hex}\"")
+}
+
+/// A kind as discovery names it: built-in ones leave out the group and version they are listed under.
+fn response_kind(resource: &Resource) -> Value {
+    if resource.is_custom() {
+        return json!({"group": resource.group, "version": resource.version, "kind": resource.kind});
+    }
+    json!({"group": "", "version": "", "kind": resource.kind})
+}
+
 fn aggregated_resource(resource: &Resource) -> Value {
-    let kind = json!({"group": resource.group, "version": resource.version, "kind": resource.kind});
     let mut found = json!({
-        "resource": resource.plural, "responseKind": kind, "singularResource": resource.singular, "verbs": VERBS,
+        "resource": resource.plural, "responseKind": response_kind(resource),
         "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
+        "singularResource": resource.singular, "verbs": resource.verbs,
     });
     names(&mut found, resource);
-    let mut subresources = Vec::new();
+    let subresources: Vec<Value> = subresources(resource)
+        .into_iter()
+        .map(|sub| {
+            let kind = sub.kind.clone().unwrap_or_else(|| response_kind(resource));
+            json!({"subresource": sub.name, "responseKind": kind, "verbs": sub.verbs})
+        })
+        .collect();
+    if !subresources.is_empty() {
+        crate::object::set_field(&mut found, "subresources", subresources.into());
+    }
+    found
+}
+
+/// A path below a resource's objects.
+struct Subresource {
+    name: &'static str,
+    verbs: &'static [&'static str],
+    /// What it answers, when that is not the kind itself.
+    kind: Option<Value>,
+}
+
+fn subresources(resource: &Resource) -> Vec<Subresource> {
+    let mut found = Vec::new();
+    if resource.flavour == Flavour::Namespace {
+        found.push(Subresource { name: "finalize", verbs: &["update"], kind: None });
+    }
     if resource.has_status {
-        subresources.push(json!({"subresource": "status", "responseKind": kind, "verbs": STATUS_VERBS}));
+        found.push(Subresource { name: "status", verbs: STATUS_VERBS, kind: None });
     }
     if resource.scale.is_some() {
         let kind = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});
-        subresources.push(json!({"subresource": "scale", "responseKind": kind, "verbs": STATUS_VERBS}));
-    }
-    if !subresources.is_empty() {
-        crate::object::set_field(&mut found, "subresources", subresources.into());
+        found.push(Subresource { name: "scale", verbs: STATUS_VERBS, kind: Some(kind) });
     }
     found
 }
@@ -119,7 +254,7 @@ fn groups(registry: &Registry) -> Vec<Value> {
         let fields = [("groupVersion", group_version(group, version)), ("version", version.to_owned())];
         fields.into_iter().map(|(k, v)| (k.to_owned(), Value::from(v))).collect::<Map<_, _>>()
     };
-    let named = registry.groups().into_iter().filter(|(group, _)| !group.is_empty());
+    let named = ordered(registry).into_iter().filter(|(group, _)| !group.is_empty());
     named
         .map(|(group, versions)| {
             let entries: Vec<_> = versions.iter().map(|version| entry(group, version)).collect();
@@ -137,23 +272,43 @@ fn resource_list(registry: &Registry, group: &str, version: &str) -> Option<Valu
     for resource in resources {
         let mut found = json!({
             "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
-            "kind": resource.kind, "verbs": VERBS,
+            "kind": resource.kind, "verbs": resource.verbs,
         });
         names(&mut found, resource);
-        list.push(found);
-        if resource.has_status {
-            list.push(json!({
-                "name": format!("{}/status", resource.plural), "singularName": "",
-                "namespaced": resource.namespaced, "kind": resource.kind, "verbs": STATUS_VERBS,
-            }));
+        if resource.flavour != Flavour::Review {
+            crate::object::set_field(&mut found, "storageVersionHash", storage_version_hash(resource).into());
         }
-        if resource.scale.is_some() {
-            list.push(json!({
-                "name": format!("{}/scale", resource.plural), "singularName": "", "namespaced": resource.namespaced,
-                "group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": STATUS_VERBS,
-            }));
+        list.push(found);
+        for sub in subresources(resource) {
+            let mut entry = json!({
+                "name": format!("{}/{}", resource.plural, sub.name), "singularName": "",
+                "namespaced": resource.namespaced, "kind": resource.kind, "verbs": sub.verbs,
+            });
+            if let (Some(entry), Some(Value::Object(kind))) = (entry.as_object_mut(), sub.kind) {
+                entry.extend(kind);
+            }
+            list.push(entry);
         }
     }
     let name = group_version(group, version);
     Some(json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": list}))
+}
+
+/// By which clients see that the stored version of a kind has changed.
+fn storage_version_hash(resource: &Resource) -> String {
+    let (group, version) = resource.stored_api_version.split_once('/').unwrap_or(("", &resource.stored_api_version));
+    let digest = Sha256::digest(format!("{group}/{version}/{}", resource.kind).as_bytes());
+    STANDARD.encode(digest.get(..8).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_upstream_s() {
+        let resources = crate::builtin::resources();
+        let hash = |plural: &str| storage_version_hash(resources.iter().find(|r| r.plural == plural).unwrap());
+        assert_eq!((hash("configmaps"), hash("namespaces")), ("qFsyl6wFWjQ=".to_owned(), "Q3oi5N2YM8M=".to_owned()));
+    }
 }

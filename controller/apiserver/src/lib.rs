@@ -13,6 +13,7 @@
 //! definition adds. Not served yet: server-side apply (answers 415), CEL rules, conversion webhooks, authorization
 //! (every authenticated client is an administrator), protobuf bodies, foreground deletion (done as background).
 
+mod access;
 mod apply;
 mod body;
 mod builtin;
@@ -25,12 +26,14 @@ mod flavour;
 mod gc;
 mod gotext;
 mod handlers;
+mod health;
 mod jsonpath;
 mod lifecycle;
 mod limits;
 mod object;
 mod openapi;
 mod pretty;
+mod protobuf;
 mod registry;
 mod represent;
 mod request;
@@ -56,6 +59,9 @@ pub use server::{ServeError, Serving};
 pub use store::StoreError;
 
 use crate::core::Core;
+
+/// Namespaces that are always there at a start.
+const NAMESPACES: &[&str] = &["default", "kube-system", "kube-public", "kube-node-lease"];
 
 /// The store's file inside the data directory.
 const FILE: &str = "apiserver.redb";
@@ -103,10 +109,7 @@ impl ApiServer {
         let core = Arc::new(Core::open(&dir.join(FILE))?);
         tokio::spawn(expire::run(Arc::downgrade(&core)));
         let server = Self { core, dir: dir.to_owned() };
-        for name in ["default", "kube-system"] {
-            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-            server.install("", "namespaces", namespace).await?;
-        }
+        server.install_defaults().await?;
         Ok(server)
     }
 
@@ -124,7 +127,21 @@ impl ApiServer {
     /// When a definition is refused, with the reasons.
     pub async fn install_crds(&self, definitions: &[Value]) -> Result<(), Error> {
         for definition in definitions {
-            self.install("apiextensions.k8s.io", "customresourcedefinitions", definition.clone()).await?;
+            self.install("apiextensions.k8s.io", "customresourcedefinitions", definition.clone(), false).await?;
+        }
+        Ok(())
+    }
+
+    /// What every cluster has: its namespaces, roles and bindings.
+    async fn install_defaults(&self) -> Result<(), Error> {
+        for name in NAMESPACES {
+            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            self.install("", "namespaces", namespace, true).await?;
+        }
+        for object in access::defaults() {
+            let is_role = object.get("kind").and_then(Value::as_str) == Some("ClusterRole");
+            let plural = if is_role { "clusterroles" } else { "clusterrolebindings" };
+            self.install(builtin::RBAC, plural, object, true).await?;
         }
         Ok(())
     }
@@ -134,9 +151,9 @@ impl ApiServer {
         self.core.close();
     }
 
-    async fn install(&self, group: &str, plural: &str, object: Value) -> Result<(), Error> {
+    async fn install(&self, group: &str, plural: &str, object: Value, keep: bool) -> Result<(), Error> {
         let name = object::name(&object).to_owned();
-        let put = handlers::put(&self.core, group, plural, object).await;
+        let put = handlers::put(&self.core, group, plural, object, keep).await;
         put.map_err(|error| Error::Install { name, message: error.to_string() })
     }
 }

@@ -44,14 +44,18 @@ pub(crate) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
 pub(crate) struct OwnerRef<'a> {
     pub(crate) api_version: &'a str,
     pub(crate) kind: &'a str,
+    pub(crate) name: &'a str,
     pub(crate) uid: &'a str,
+    /// The owner waits for this dependent when it is deleted in the foreground.
+    pub(crate) blocks: bool,
 }
 
 pub(crate) fn owners(object: &Value) -> impl Iterator<Item = OwnerRef<'_>> {
     let list = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
     list.into_iter().flatten().map(|owner| {
         let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
-        OwnerRef { api_version: text("apiVersion"), kind: text("kind"), uid: text("uid") }
+        let blocks = owner.get("blockOwnerDeletion").and_then(Value::as_bool).unwrap_or_default();
+        OwnerRef { api_version: text("apiVersion"), kind: text("kind"), name: text("name"), uid: text("uid"), blocks }
     })
 }
 

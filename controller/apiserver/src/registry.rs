@@ -191,6 +191,10 @@ impl Registry {
         groups
     }
 
+    pub(crate) fn has(&self, group: &str, version: &str) -> bool {
+        self.all().any(|resource| resource.group == group && resource.version == version)
+    }
+
     pub(crate) fn in_group_version(&self, group: &str, version: &str) -> Vec<&Arc<Resource>> {
         self.all().filter(|r| r.group == group && r.version == version).collect()
     }

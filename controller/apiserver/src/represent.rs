@@ -132,6 +132,15 @@ fn form_of(range: &str, include: Include) -> Option<Form> {
     }
 }
 
+/// The answer where nothing is served at all.
+pub(crate) fn page_not_found() -> Response {
+    let mut response = (StatusCode::NOT_FOUND, "404 page not found\n").into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
 /// A JSON answer.
 pub(crate) fn answer(code: StatusCode, body: &Value) -> Response {
     json(code, body.to_string())

@@ -7,6 +7,9 @@ use http::{HeaderMap, Uri, header};
 use serde_json::Value;
 
 use crate::body;
+use crate::builtin::Message;
+use crate::protobuf;
+use crate::registry::Resource;
 use crate::status::ApiError;
 
 /// Largest body taken, in bytes; upstream's limit.
@@ -15,6 +18,9 @@ const BODY_LIMIT: usize = 3 * 1024 * 1024;
 const TAKEN: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 /// A body must have arrived within this time.
 const BODY_DEADLINE: Duration = Duration::from_secs(60);
+
+/// The media type of Kubernetes' protobuf.
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// A path under `/api/v1` or `/apis/<group>/<version>`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,6 +82,11 @@ impl Query {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str()).unwrap_or_default()
     }
 
+    /// All values of a parameter.
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str()).collect()
+    }
+
     /// Whether a parameter is there, with whatever value.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(key, _)| key == name)
@@ -118,9 +129,14 @@ pub(crate) async fn read_body(body: Body) -> Result<bytes::Bytes, ApiError> {
     }
 }
 
-/// A body that must be JSON.
-pub(crate) fn parse_json(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, ApiError> {
+/// The options of a delete.
+pub(crate) fn parse_delete_options(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, ApiError> {
     match content_type(headers) {
+        PROTOBUF if protobuf::is_protobuf(bytes) => {
+            let message = Message::named("meta.v1.DeleteOptions").ok_or_else(ApiError::unprocessable)?;
+            let read = protobuf::open(bytes).and_then(|envelope| envelope.decode(message));
+            read.map_err(|problem| ApiError::bad_request(problem.to_string()))
+        }
         "" | "application/json" | "*/*" => {
             let read = body::json(bytes);
             read.map(|(value, _)| value).map_err(ApiError::bad_request)
@@ -130,7 +146,18 @@ pub(crate) fn parse_json(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, Api
 }
 
 /// The body of a create or update of a `kind`, and what a strict reader would refuse in it.
-pub(crate) fn parse_object(headers: &HeaderMap, kind: &str, bytes: &[u8]) -> Result<body::Body, ApiError> {
+pub(crate) fn parse_object(headers: &HeaderMap, resource: &Resource, bytes: &[u8]) -> Result<body::Body, ApiError> {
+    match resource.message {
+        Some(message) if content_type(headers) == PROTOBUF => {
+            let read = protobuf_object(bytes, message, &resource.api_version(), &resource.kind);
+            read.map_err(|problem| unrecognized(&resource.kind, &problem, bytes))
+        }
+        _ => parse_text_object(headers, &resource.kind, bytes),
+    }
+}
+
+/// As [`parse_object`], for a `kind` that is served as text only.
+pub(crate) fn parse_text_object(headers: &HeaderMap, kind: &str, bytes: &[u8]) -> Result<body::Body, ApiError> {
     let read = match content_type(headers) {
         "" | "application/json" | "*/*" => {
             body::json(bytes).map_err(|problem| format!("couldn't get version/kind; json parse error: {problem}"))
@@ -156,6 +183,17 @@ pub(crate) fn parse_object(headers: &HeaderMap, kind: &str, bytes: &[u8]) -> Res
         "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {into}"
     );
     Err(unrecognized(kind, &why, bytes))
+}
+
+/// An object in protobuf, which says nothing of duplicate keys.
+fn protobuf_object(bytes: &[u8], message: &Message, api_version: &str, kind: &str) -> Result<body::Body, String> {
+    let read = protobuf::open(bytes).and_then(|envelope| envelope.decode(message));
+    let mut object = read.map_err(|problem| problem.to_string())?;
+    if let Some(fields) = object.as_object_mut() {
+        fields.entry("apiVersion").or_insert_with(|| api_version.into());
+        fields.entry("kind").or_insert_with(|| kind.into());
+    }
+    Ok((object, Vec::new()))
 }
 
 /// The refusal of a body that no object can be read from.

@@ -163,8 +163,28 @@ impl ApiError {
     }
 
     pub(crate) fn forbidden(subject: Subject, why: &str) -> Self {
-        let message = format!("{} \"{}\" is forbidden: {why}", subject.qualified(), subject.name);
+        let message = match subject.name.as_str() {
+            "" => format!("{} is forbidden: {why}", subject.qualified()),
+            name => format!("{} \"{name}\" is forbidden: {why}", subject.qualified()),
+        };
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(subject)
+    }
+
+    /// As [`Self::forbidden`], for what is no resource.
+    pub(crate) fn forbidden_path(message: String) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(Subject::default())
+    }
+
+    /// The namespace is on its way out, and takes nothing in.
+    pub(crate) fn terminating(subject: Subject, namespace: &str) -> Self {
+        let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let mut error = Self::forbidden(subject, &why);
+        error.0.causes = vec![Cause::new(
+            "NamespaceTerminating",
+            "metadata.namespace",
+            format!("namespace {namespace} is being terminated"),
+        )];
+        error
     }
 
     /// A path that no resource is served at.

@@ -271,10 +271,57 @@ async fn dependents_follow_their_owner_across_kinds_and_restarts() {
     let orphaned =
         DeleteParams { propagation_policy: Some(kube::api::PropagationPolicy::Orphan), ..Default::default() };
     widgets.delete("other", &orphaned).await.unwrap();
-    assert!(maps.get("shared").await.unwrap().owner_references().is_empty());
+    let is_free = || async { maps.get("shared").await.unwrap().owner_references().is_empty().then_some(()) };
+    until("the shared one is free", is_free).await;
+    let is_gone = || async { widgets.get_opt("other").await.unwrap().is_none().then_some(()) };
+    until("its owner goes", is_gone).await;
     // An owner that never was: collected at once.
     maps.create(&PostParams::default(), &owned(&top, "late")).await.unwrap();
     until("the late one goes", || async { maps.get_opt("late").await.unwrap().is_none().then_some(()) }).await;
+}
+
+#[tokio::test]
+async fn an_owner_deleted_in_the_foreground_waits_for_those_in_its_way() {
+    let dir = TempDir::new().unwrap();
+    let (_api, client) = open(dir.path()).await;
+    let (widgets, maps) = (widget_api(&client), Api::<ConfigMap>::namespaced(client.clone(), "default"));
+    let top = widgets.create(&PostParams::default(), &widget("top", json!({"size": 1}))).await.unwrap();
+    let owner = json!({
+        "apiVersion": "test.example/v1", "kind": "Widget", "name": "top", "uid": top.uid(), "blockOwnerDeletion": true,
+    });
+    let held = json!({"metadata": {"name": "held", "finalizers": ["a.b/c"], "ownerReferences": [owner]}});
+    maps.create(&PostParams::default(), &serde_json::from_value(held).unwrap()).await.unwrap();
+
+    widgets.delete("top", &DeleteParams::foreground()).await.unwrap();
+    until("the dependent is being deleted", || async {
+        maps.get("held").await.unwrap().metadata.deletion_timestamp.map(drop)
+    })
+    .await;
+    let waiting = widgets.get("top").await.unwrap();
+    assert_eq!(waiting.metadata.finalizers.unwrap(), ["foregroundDeletion"]);
+    let none = json!({"metadata": {"finalizers": null}});
+    maps.patch("held", &PatchParams::default(), &Patch::Merge(&none)).await.unwrap();
+    until("the owner goes", || async { widgets.get_opt("top").await.unwrap().is_none().then_some(()) }).await;
+}
+
+#[tokio::test]
+async fn two_that_own_each_other_end_together() {
+    let dir = TempDir::new().unwrap();
+    let (_api, client) = open(dir.path()).await;
+    let widgets = widget_api(&client);
+    let a = widgets.create(&PostParams::default(), &widget("a", json!({"size": 1}))).await.unwrap();
+    let b = widgets.create(&PostParams::default(), &widget("b", json!({"size": 1}))).await.unwrap();
+    for (one, other) in [("a", &b), ("b", &a)] {
+        let owner = json!({
+            "apiVersion": "test.example/v1", "kind": "Widget", "name": other.name_any(), "uid": other.uid(),
+            "blockOwnerDeletion": true,
+        });
+        let patch = json!({"metadata": {"ownerReferences": [owner]}});
+        widgets.patch(one, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+    }
+    widgets.delete("a", &DeleteParams::foreground()).await.unwrap();
+    until("both go", || async { widgets.list(&ListParams::default()).await.unwrap().items.is_empty().then_some(()) })
+        .await;
 }
 
 #[tokio::test]
@@ -293,7 +340,7 @@ async fn namespaces_take_their_contents_along() {
     namespaces.delete("x", &DeleteParams::default()).await.unwrap();
     let phase = namespaces.get("x").await.unwrap().status.unwrap().phase;
     assert_eq!(phase.as_deref(), Some("Terminating"));
-    assert!(widgets.get_opt("free").await.unwrap().is_none());
+    until("the free one goes", || async { widgets.get_opt("free").await.unwrap().is_none().then_some(()) }).await;
     let refused = widgets.create(&PostParams::default(), &widget("new", json!({"size": 1}))).await.unwrap_err();
     assert_eq!(status(refused).code, 403);
     let label = json!({"metadata": {"labels": {"a": "b"}}});
@@ -362,7 +409,7 @@ async fn bad_requests_get_a_status_and_store_nothing() {
         ("DELETE", "/apis/test.example/v1/widgets", "application/json", "", 405),
         ("PATCH", "/apis/test.example/v1/namespaces/default/widgets/none", "application/merge-patch+json", "{}", 404),
         ("PATCH", "/apis/test.example/v1/namespaces/default/widgets/none", "text/plain", "{}", 415),
-        ("GET", "/apis/nope/v1/things", "", "", 404),
+        ("GET", "/api/v1/things", "", "", 404),
         ("GET", "/apis/test.example/v1/widgets?labelSelector=((", "", "", 400),
     ];
     for (method, path, kind, body, code) in cases {
@@ -400,7 +447,9 @@ async fn definitions_come_and_go() {
     let widgets = widget_api(&client);
     widgets.create(&PostParams::default(), &widget("a", json!({"size": 1}))).await.unwrap();
     crds.delete("widgets.test.example", &DeleteParams::default()).await.unwrap();
-    assert_eq!(status(widgets.get("a").await.unwrap_err()).code, 404);
+    let is_gone = || async { crds.get_opt("widgets.test.example").await.unwrap().is_none().then_some(()) };
+    until("the definition goes", is_gone).await;
+    assert!(widgets.get("a").await.is_err());
     api.install_crds(&[common::widgets()]).await.unwrap();
     assert!(widgets.list(&ListParams::default()).await.unwrap().items.is_empty());
 }

@@ -115,8 +115,20 @@ fn boot_ports(options: &UpOptions, interface: &str, subnet: Subnet) -> Vec<Strin
     taken([
         ("DHCP", "UDP", dhcp, "", bind_udp(dhcp, Some(interface))),
         ("TFTP", "UDP", ours(TFTP), "", bind_udp(ours(TFTP), None)),
-        ("boot files", "TCP", ours(options.http_port), " or choose another with --http-port", bind_tcp(ours(options.http_port))),
-        ("agents", "TCP", ours(options.agent_port), " or choose another with --agent-port", bind_tcp(ours(options.agent_port))),
+        (
+            "boot files",
+            "TCP",
+            ours(options.http_port),
+            " or choose another with --http-port",
+            bind_tcp(ours(options.http_port)),
+        ),
+        (
+            "agents",
+            "TCP",
+            ours(options.agent_port),
+            " or choose another with --agent-port",
+            bind_tcp(ours(options.agent_port)),
+        ),
     ])
 }
 

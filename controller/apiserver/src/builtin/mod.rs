@@ -2,6 +2,7 @@
 //! columns in `columns.rs`, and what else is special about them in `flavour/`.
 
 mod columns;
+pub(crate) mod decode;
 mod idl;
 mod structure;
 

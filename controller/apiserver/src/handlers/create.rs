@@ -17,7 +17,7 @@ pub(super) async fn create(core: &Core, call: Call, body: &Bytes) -> Result<Resp
         return Err(ApiError::bad_request("an empty namespace may not be set during creation"));
     }
     let options = Options::parse(&call, Verb::Create)?;
-    let (mut object, mut problems) = parse_object(&call.headers, &call.resource.kind, body)?;
+    let (mut object, mut problems) = parse_object(&call.headers, &call.resource, body)?;
     let remarks = write::admit(&call, &mut object, Source::Body(body))?;
     problems.extend(remarks.problems);
     let mut warnings = write::settle(problems, options.validation, |why| call.cannot_be_handled(why))?;

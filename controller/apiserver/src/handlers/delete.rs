@@ -10,58 +10,107 @@ use serde_json::{Value, json};
 use super::{Call, write, written};
 use crate::core::Core;
 use crate::flavour;
-use crate::lifecycle::{self, Removal};
+use crate::lifecycle::{self, Policy, Removal};
 use crate::object;
 use crate::registry::{Flavour, Resource};
 use crate::represent::answer;
-use crate::request::parse_json;
+use crate::request::parse_delete_options;
 use crate::selector::Selector;
-use crate::status::{ApiError, Subject};
+use crate::status::{ApiError, Cause, Subject};
 use crate::store::Txn;
 
-/// Namespaces that the server itself needs.
-const KEPT_NAMESPACES: &[&str] = &["default", "kube-system"];
+/// Namespaces that may not be deleted.
+const KEPT_NAMESPACES: &[&str] = &["default", "kube-system", "kube-public"];
 
-#[derive(Debug, Default, Clone)]
+/// What a delete asks for.
+#[derive(Debug, Clone)]
 struct Options {
     uid: Option<String>,
     version: Option<String>,
-    orphan: bool,
+    policy: Policy,
     dry_run: bool,
 }
 
 impl Options {
+    /// From the body when there is one, else from the query, as upstream reads them.
     fn parse(call: &Call, body: &[u8]) -> Result<Self, ApiError> {
-        let body = if body.is_empty() { Value::Null } else { parse_json(&call.headers, body)? };
-        let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-        let policy = text("/propagationPolicy").unwrap_or_else(|| call.query.get("propagationPolicy").to_owned());
-        if !matches!(policy.as_str(), "" | "Background" | "Foreground" | "Orphan") {
-            return Err(ApiError::bad_request(format!("propagationPolicy: Unsupported value: {policy:?}")));
+        let options = if body.is_empty() { from_query(call) } else { parse_delete_options(&call.headers, body)? };
+        let text = |pointer: &str| options.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let policy = text("/propagationPolicy");
+        let orphans = options.get("orphanDependents").and_then(Value::as_bool);
+        let dry_run = options.get("dryRun").and_then(Value::as_array).filter(|list| !list.is_empty());
+        let mut causes = Vec::new();
+        if let (Some(policy), Some(_)) = (&policy, orphans) {
+            let detail = "orphanDependents and deletionPropagation cannot be both set";
+            causes.push(Cause::invalid("propagationPolicy", &policy.as_str().into(), detail));
         }
-        let dry_run = body.get("dryRun").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+        let parsed = match policy.as_deref() {
+            None if orphans == Some(true) => Policy::Orphan,
+            None if orphans == Some(false) => Policy::Background,
+            None => Policy::Unsaid,
+            Some("Orphan") => Policy::Orphan,
+            Some("Foreground") => Policy::Foreground,
+            Some("Background") => Policy::Background,
+            Some(other) => {
+                let known = ["Foreground", "Background", "Orphan", "nil"].map(Into::into);
+                causes.push(Cause::unsupported("propagationPolicy", &other.into(), &known));
+                Policy::Unsaid
+            }
+        };
+        if dry_run.is_some_and(|list| list.iter().any(|what| what != "All")) {
+            let found = options.get("dryRun").cloned().unwrap_or_default();
+            causes.push(Cause::unsupported("dryRun", &found, &["All".into()]));
+        }
+        if !causes.is_empty() {
+            let subject = Subject { group: "meta.k8s.io".into(), kind: "DeleteOptions".into(), name: String::new() };
+            return Err(ApiError::invalid(subject, causes));
+        }
         Ok(Self {
             uid: text("/preconditions/uid"),
             version: text("/preconditions/resourceVersion"),
-            // Foreground is carried out as background: owners do not wait for their dependents.
-            orphan: policy == "Orphan" || body.get("orphanDependents") == Some(&Value::Bool(true)),
-            dry_run: dry_run || call.query.dry_run()?,
+            policy: parsed,
+            dry_run: dry_run.is_some(),
         })
     }
 
-    fn check(&self, subject: Subject, object: &Value) -> Result<(), ApiError> {
-        let pairs = [
-            ("UID", &self.uid, object::uid(object)),
-            ("ResourceVersion", &self.version, object::resource_version(object)),
-        ];
-        for (what, wanted, found) in pairs {
-            if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
-                let why =
-                    format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}");
-                return Err(ApiError::conflict(subject, &why));
-            }
+    fn check(&self, resource: &Resource, object: &Value) -> Result<(), ApiError> {
+        let subject = || resource.kind_subject(object::name(object));
+        if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != object::uid(object)) {
+            let found = object::uid(object);
+            let why = format!(
+                "the UID in the precondition ({wanted}) does not match the UID in record ({found}). The object might \
+                 have been deleted and then recreated"
+            );
+            return Err(ApiError::conflict(subject(), &why));
+        }
+        if let Some(wanted) = self.version.as_deref().filter(|wanted| *wanted != object::resource_version(object)) {
+            let found = object::resource_version(object);
+            let why = format!(
+                "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
+                 ({found}). The object might have been modified"
+            );
+            return Err(ApiError::conflict(subject(), &why));
         }
         Ok(())
     }
+}
+
+fn from_query(call: &Call) -> Value {
+    let mut options = json!({});
+    let mut set = |name: &str, value: Value| object::set_field(&mut options, name, value);
+    match call.query.get("propagationPolicy") {
+        "" => {}
+        policy => set("propagationPolicy", policy.into()),
+    }
+    match call.query.get("dryRun") {
+        "" => {}
+        dry_run => set("dryRun", json!([dry_run])),
+    }
+    match call.query.get("orphanDependents") {
+        "" => {}
+        _ => set("orphanDependents", call.query.flag("orphanDependents").into()),
+    }
+    options
 }
 
 pub(super) async fn delete(core: &Core, call: Call, name: String, body: &Bytes) -> Result<Response, ApiError> {
@@ -71,8 +120,8 @@ pub(super) async fn delete(core: &Core, call: Call, name: String, body: &Bytes) 
         .store()
         .write(move |txn| {
             let current = write::stored(txn, &resource, &namespace, &name)?;
-            options.check(resource.subject(&name), &current)?;
-            write::dry_run(txn, options.dry_run, |txn| remove(txn, &resource, &current, options.orphan))
+            options.check(&resource, &current)?;
+            write::dry_run(txn, options.dry_run, |txn| remove(txn, &resource, &current, options.policy))
         })
         .await?;
     match removal {
@@ -84,12 +133,17 @@ pub(super) async fn delete(core: &Core, call: Call, name: String, body: &Bytes) 
 pub(super) async fn delete_collection(core: &Core, call: Call, body: &Bytes) -> Result<Response, ApiError> {
     let resource = Arc::clone(&call.resource);
     // A namespaced kind is deleted in one namespace at a time: a forgotten one must not mean all of them.
-    if resource.flavour == Flavour::Namespace || (resource.namespaced && call.namespace.is_empty()) {
+    if resource.namespaced && call.namespace.is_empty() {
         return Err(ApiError::method_not_allowed());
     }
     let options = Options::parse(&call, body)?;
     let selector = Selector::parse(&resource, call.query.get("labelSelector"), call.query.get("fieldSelector"))?;
     let namespace = call.namespace.clone();
+    let most = match call.query.get("limit") {
+        "" | "0" => usize::MAX,
+        limit => limit.parse().map_err(|_| ApiError::bad_request(format!("invalid limit {limit:?}")))?,
+    };
+    let version = core.store().read().version();
     let removed = core
         .store()
         .write(move |txn| {
@@ -97,8 +151,9 @@ pub(super) async fn delete_collection(core: &Core, call: Call, body: &Bytes) -> 
                 let mut removed = Vec::new();
                 for current in txn.list(&resource.stored_as, &namespace) {
                     let served = flavour::to_served(&resource, Value::clone(&current))?;
-                    if selector.matches(&served) {
-                        remove(txn, &resource, &current, options.orphan)?;
+                    if removed.len() < most && selector.matches(&served) {
+                        options.check(&resource, &current)?;
+                        remove(txn, &resource, &current, options.policy)?;
                         removed.push(served);
                     }
                 }
@@ -106,33 +161,27 @@ pub(super) async fn delete_collection(core: &Core, call: Call, body: &Bytes) -> 
             })
         })
         .await?;
-    let version = core.store().read().version();
     Ok(answer(StatusCode::OK, &call.form.list(&call.resource, &removed, version)))
 }
 
-fn remove(txn: &mut Txn<'_>, resource: &Resource, current: &Arc<Value>, orphan: bool) -> Result<Removal, ApiError> {
+fn remove(txn: &mut Txn<'_>, resource: &Resource, current: &Arc<Value>, policy: Policy) -> Result<Removal, ApiError> {
     let name = object::name(current);
-    if orphan {
-        lifecycle::orphan(txn, object::uid(current));
-    }
     match resource.flavour {
         Flavour::Namespace if KEPT_NAMESPACES.contains(&name) => {
             Err(ApiError::forbidden(resource.subject(name), "this namespace may not be deleted"))
         }
         Flavour::Namespace => Ok(lifecycle::remove_namespace(txn, current)),
-        Flavour::Definition => lifecycle::remove_definition(txn, current).map_err(|holder| {
-            let why = format!("instance {holder} has finalizers; delete the instances first");
-            ApiError::conflict(resource.subject(name), &why)
-        }),
-        _ => Ok(lifecycle::remove(txn, &resource.key(object::namespace(current), name), current)),
+        Flavour::Definition => Ok(lifecycle::remove_definition(txn, current)),
+        _ => Ok(lifecycle::remove(txn, &resource.key(object::namespace(current), name), current, policy)),
     }
 }
 
 /// The answer when an object is gone at once.
 fn gone(resource: &Resource, object: &Value) -> Response {
-    let details = json!({
-        "name": object::name(object), "group": resource.group, "kind": resource.plural, "uid": object::uid(object),
-    });
+    let mut details = json!({"name": object::name(object), "kind": resource.plural, "uid": object::uid(object)});
+    if !resource.group.is_empty() {
+        object::set_field(&mut details, "group", resource.group.as_str().into());
+    }
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details});
     answer(StatusCode::OK, &status)
 }

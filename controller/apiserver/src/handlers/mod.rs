@@ -3,6 +3,7 @@
 mod apply;
 mod create;
 mod delete;
+mod finalize;
 mod json_patch;
 mod list_options;
 mod metadata;
@@ -10,6 +11,7 @@ mod options;
 mod page;
 mod patch;
 mod read;
+mod review;
 mod scale;
 mod strategic;
 mod update;
@@ -21,6 +23,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
@@ -28,8 +31,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use self::metadata::Source;
 use self::options::Options;
 use self::write::{Ownership, Write};
+use crate::access::{self, Attributes, User};
 use crate::core::Core;
-use crate::registry::Resource;
+use crate::registry::{Flavour, Resource};
 use crate::represent::{self, Form};
 use crate::request::{Query, ResourcePath, read_body};
 use crate::status::ApiError;
@@ -95,15 +99,23 @@ async fn route(
 ) -> Result<Response, ApiError> {
     let (head, body) = request.into_parts();
     let registry = core.registry();
-    let Some(path) = ResourcePath::parse(head.uri.path()) else {
-        if head.method != Method::GET {
-            return Err(ApiError::method_not_allowed());
+    let path = ResourcePath::parse(head.uri.path());
+    let user = admit(core, &head, path.as_ref(), &query)?;
+    let Some(path) = path else {
+        if let Some(answer) = discovery::answer(&registry, &head, &query)? {
+            return Ok(answer);
         }
-        let known = discovery::answer(&registry, head.uri.path(), &head.headers);
-        let known = known.or_else(|| openapi::answer(&registry, head.uri.path()));
-        return known.ok_or_else(ApiError::no_such_path);
+        let known = (head.method == Method::GET).then(|| openapi::answer(&registry, head.uri.path())).flatten();
+        return Ok(known.unwrap_or_else(represent::page_not_found));
     };
-    let resource = registry.find(&path.group, &path.version, &path.plural).ok_or_else(ApiError::no_such_path)?;
+    let Some(resource) = registry.find(&path.group, &path.version, &path.plural) else {
+        // Where no such group is, nothing answers; where it is, the group does.
+        return if path.group.is_empty() || registry.has(&path.group, &path.version) {
+            Err(ApiError::no_such_path())
+        } else {
+            Ok(represent::page_not_found())
+        };
+    };
     // An object of a namespaced kind needs its namespace in the path; a cluster-scoped kind has none.
     let misplaced =
         if resource.namespaced { path.namespace.is_empty() && path.name.is_some() } else { !path.namespace.is_empty() };
@@ -116,13 +128,22 @@ async fn route(
         let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };
         return scale::handle(core, call, head.method, name, body).await;
     }
+    let finalizes = resource.flavour == Flavour::Namespace && path.subresource.as_deref() == Some("finalize");
     let part = match path.subresource.as_deref() {
         None => Part::Main,
         Some("status") if resource.has_status => Part::Status,
+        Some(_) if finalizes => Part::Main,
         Some(_) => return Err(ApiError::no_such_path()),
     };
     let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };
     match (head.method, path.name) {
+        (Method::POST, None) if call.resource.flavour == Flavour::Review => {
+            review::review(core, &call, &user, &read_body(body).await?)
+        }
+        _ if call.resource.flavour == Flavour::Review => Err(ApiError::method_not_allowed()),
+        (Method::PUT, Some(name)) if finalizes => finalize::finalize(core, call, name, &read_body(body).await?).await,
+        _ if finalizes => Err(ApiError::method_not_allowed()),
+        (Method::DELETE, None) if !call.resource.allows("deletecollection") => Err(ApiError::method_not_allowed()),
         (Method::GET, None) if call.query.flag("watch") => watch::watch(core, call, place),
         (Method::GET, None) => read::list(core, &call),
         (Method::GET, Some(name)) => read::get(core, &call, &name),
@@ -135,6 +156,20 @@ async fn route(
         (Method::DELETE, None) => delete::delete_collection(core, call, &read_body(body).await?).await,
         _ => Err(ApiError::method_not_allowed()),
     }
+}
+
+/// Who asks, once it is clear that they may.
+fn admit(core: &Core, head: &Parts, path: Option<&ResourcePath>, query: &Query) -> Result<User, ApiError> {
+    // Who comes without a listener in between holds the server itself.
+    let user = head.extensions.get::<User>().cloned().unwrap_or_else(User::administrator);
+    let index = core.store().read();
+    let user = access::impersonate(&index, &head.headers, user)?;
+    let wanted = match path {
+        Some(path) => Attributes::of_resource(&head.method, path, query),
+        None => Attributes::of_path(&head.method, head.uri.path()),
+    };
+    access::authorize(&index, &user, &wanted)?;
+    Ok(user)
 }
 
 /// A written object as the answer, with a warning for each field that was dropped.
@@ -155,8 +190,8 @@ fn warn(response: &mut Response, warnings: &[String]) {
     }
 }
 
-/// Stores a cluster-scoped object of a built-in kind as given, creating or replacing it.
-pub(crate) async fn put(core: &Core, group: &str, plural: &str, mut object: Value) -> Result<(), ApiError> {
+/// Stores a cluster-scoped object of a built-in kind as given, creating it, or replacing it unless it is to be kept.
+pub(crate) async fn put(core: &Core, group: &str, plural: &str, mut object: Value, keep: bool) -> Result<(), ApiError> {
     let resource = core.registry().find(group, "v1", plural).ok_or_else(ApiError::no_such_path)?;
     let call = Call {
         resource: Arc::clone(&resource),
@@ -170,6 +205,8 @@ pub(crate) async fn put(core: &Core, group: &str, plural: &str, mut object: Valu
     let put = move |txn: &mut crate::store::Txn<'_>| {
         let current = txn.get(&resource.key("", crate::object::name(&object)));
         match current {
+            // What people may change is theirs once it is there.
+            Some(current) if keep => Ok(current),
             Some(current) => write.replace(txn, &current, object, Ownership::Tracked),
             None => write.insert(txn, object, Ownership::Tracked),
         }

@@ -21,7 +21,7 @@ use crate::jsonpath::JsonPath;
 use crate::object;
 use crate::registry::{Cell, Column, Flavour, Resource, ScalePaths};
 use crate::represent::answer;
-use crate::request::{content_type, parse_object, read_body};
+use crate::request::{content_type, parse_text_object, read_body};
 use crate::schema::Schema;
 use crate::status::{ApiError, Cause};
 use crate::store::Txn;
@@ -84,7 +84,7 @@ async fn write(core: &Core, call: Call, method: Method, name: String, bytes: &By
     let call = Call { resource: Arc::new(kind(&parent)), ..call };
     let applies = content_type(&call.headers) == patch::APPLY;
     let (verb, (change, problems)) = if method == Method::PUT {
-        let (object, problems) = parse_object(&call.headers, "Scale", bytes)?;
+        let (object, problems) = parse_text_object(&call.headers, "Scale", bytes)?;
         (Verb::Update, (Change::Whole(object), problems))
     } else {
         patch::check_type_of(&call, patch::CUSTOM)?;

@@ -21,7 +21,7 @@ pub(super) async fn update(
     body: &Bytes,
 ) -> Result<Response, ApiError> {
     let options = Options::parse(&call, Verb::Update)?;
-    let (mut object, mut problems) = parse_object(&call.headers, &call.resource.kind, body)?;
+    let (mut object, mut problems) = parse_object(&call.headers, &call.resource, body)?;
     let remarks = write::admit(&call, &mut object, Source::Body(body))?;
     problems.extend(remarks.problems);
     let mut warnings = write::settle(problems, options.validation, |why| call.cannot_be_handled(why))?;

@@ -10,10 +10,9 @@ use super::options::{FieldValidation, Options};
 use super::versions::KindVersions;
 use super::{Call, Part, metadata, patch, scale};
 use crate::apply::{self, FieldSet, Writer};
-use crate::builtin::NAMESPACES;
+use crate::builtin::{NAMESPACES, decode};
 use crate::core::Core;
-use crate::flavour;
-use crate::lifecycle;
+use crate::flavour::{self, namespace};
 use crate::object;
 use crate::registry::{Flavour, Resource};
 use crate::schema::{self, Subject as Checked};
@@ -48,6 +47,13 @@ pub(super) struct Remarks {
 
 /// Brings an object that a client sent into the form that may be stored: right kind, known fields, defaults filled in.
 pub(super) fn admit(call: &Call, object: &mut Value, source: Source<'_>) -> Result<Remarks, ApiError> {
+    let is_ours = object.get("kind").and_then(Value::as_str).is_none_or(|kind| kind == call.resource.kind);
+    if let Some(message) = call.resource.message.filter(|_| is_ours) {
+        decode::check(message, object).map_err(|why| match source {
+            Source::Patch(shown) => patch::unfit(shown, &why),
+            _ => call.cannot_be_handled(&why),
+        })?;
+    }
     let (mut unknown, warnings) = metadata::admit(call, object, source)?;
     unknown.extend(schema::prune(&call.resource.schema, object));
     if let Some(why) = schema::unreadable(&call.resource.schema, object) {
@@ -232,9 +238,8 @@ impl Write {
         if object::is_deleting(&new) && object::finalizers(&new).next().is_none() {
             let last = txn.put(key.clone(), new);
             // A namespace has its contents to wait for, too.
-            if resource.flavour == Flavour::Namespace {
-                lifecycle::finish_namespace(txn, &key.name);
-                return Ok(txn.get(&key).unwrap_or(last));
+            if resource.flavour == Flavour::Namespace && !namespace::finalizers(&last).is_empty() {
+                return Ok(last);
             }
             return Ok(txn.delete(key).unwrap_or(last));
         }
@@ -314,10 +319,7 @@ fn check_namespace(txn: &Txn<'_>, resource: &Resource, namespace: &str, name: &s
             kind: "namespaces".into(),
             name: namespace.into(),
         })),
-        Some(found) if object::is_deleting(&found) => {
-            let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
-            Err(ApiError::forbidden(resource.subject(name), &why))
-        }
+        Some(found) if object::is_deleting(&found) => Err(ApiError::terminating(resource.subject(name), namespace)),
         Some(_) => Ok(()),
     }
 }

@@ -1,4 +1,5 @@
-//! Who may come in: holders of a certificate of our authority (checked by TLS), or of the administrator's token.
+//! Who comes in: holders of a certificate of our authority (checked by TLS; the name is the common name, the groups are the
+//! organizations), of the administrator's token, and everybody else as the anonymous user. What they may do is asked later.
 
 use std::sync::Arc;
 
@@ -6,8 +7,11 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::header;
+use rustls_pki_types::CertificateDer;
 use subtle::ConstantTimeEq as _;
+use x509_parser::prelude::{FromDer as _, X509Certificate};
 
+use crate::access::User;
 use crate::status::ApiError;
 
 /// The administrator's bearer token. Does not print.
@@ -28,21 +32,29 @@ impl Token {
 #[derive(Clone)]
 pub(super) struct Gate {
     pub(super) token: Token,
-    /// The client proved a certificate of our authority.
-    pub(super) certified: bool,
+    /// Whom the client's certificate is of.
+    pub(super) certified: Option<User>,
 }
 
-/// Paths that anyone may read, as upstream.
-const OPEN_PATHS: &[&str] = &["/healthz", "/readyz", "/livez", "/version"];
+/// Whom a certificate, which TLS has found good, is of.
+pub(super) fn user_of(certificate: &CertificateDer<'_>) -> Option<User> {
+    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+    let subject = certificate.subject();
+    let name = subject.iter_common_name().next()?.as_str().ok()?;
+    let groups: Vec<&str> = subject.iter_organization().filter_map(|group| group.as_str().ok()).collect();
+    (!name.is_empty()).then(|| User::named(name, &groups))
+}
 
-pub(super) async fn check(State(gate): State<Gate>, request: Request, next: Next) -> Response {
-    if gate.certified || OPEN_PATHS.contains(&request.uri().path()) {
-        return next.run(request).await;
-    }
+/// Finds out who asks; a token that is nobody's is refused.
+pub(super) async fn identify(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = header.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
-    match token {
-        Some((_, token)) if gate.token.is(token.trim()) => next.run(request).await,
-        _ => ApiError::unauthorized().into_response(),
-    }
+    let user = match (gate.certified, token) {
+        (Some(user), _) => user,
+        (None, Some((_, token))) if gate.token.is(token.trim()) => User::administrator(),
+        (None, Some(_)) => return ApiError::unauthorized().into_response(),
+        (None, None) => User::anonymous(),
+    };
+    request.extensions_mut().insert(user);
+    next.run(request).await
 }

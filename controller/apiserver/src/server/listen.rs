@@ -168,13 +168,13 @@ async fn serve(
     // Failed handshakes are the client's affair: port scans and wrong authorities are no events here.
     let Ok(Ok(stream)) = timeout(PATIENCE, acceptor.accept(stream)).await else { return };
     let session = stream.get_ref().1;
-    let certified = session.peer_certificates().is_some_and(|chain| !chain.is_empty());
+    let certified = session.peer_certificates().and_then(|chain| chain.first()).and_then(auth::user_of);
     let speaks_http2 = session.alpn_protocol() == Some(b"h2");
-    let gate = Gate { token, certified };
     let pulse = Arc::new(Pulse::new());
-    pulse.authenticated.store(certified, Ordering::Relaxed);
+    pulse.authenticated.store(certified.is_some(), Ordering::Relaxed);
+    let gate = Gate { token, certified };
     let router = router
-        .layer(axum::middleware::from_fn_with_state(gate, auth::check))
+        .layer(axum::middleware::from_fn_with_state(gate, auth::identify))
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&pulse), beat));
 
     let mut builder = auto::Builder::new(TokioExecutor::new());

@@ -108,6 +108,7 @@ impl ApiServer {
         let text = kubeconfig::admin(host, local_addr.port(), authority.pem(), &admin);
         identity::write_private(&kubeconfig_path, &text)?;
 
+        self.core.publish_root_ca(authority.pem());
         let task = tokio::spawn(listen::run(listener, config, self.router(), auth::Token::new(token), shutdown));
         tracing::info!(%local_addr, kubeconfig = %kubeconfig_path.display(), "the Kubernetes API is served");
         Ok(Serving { local_addr, kubeconfig_path, task })

@@ -194,6 +194,25 @@ impl Index {
         gone.flat_map(|(_, keys)| keys).cloned().collect()
     }
 
+    /// Objects whose deletion has begun. Looks into every object, which is for the start only.
+    pub(crate) fn deleting(&self) -> Vec<(Key, Arc<Value>)> {
+        const MARK: &[u8] = b"\"deletionTimestamp\"";
+        let mut found = Vec::new();
+        for (resource, collection) in &self.collections {
+            for (place, record) in &collection.objects {
+                if !record.json().windows(MARK.len()).any(|window| window == MARK) {
+                    continue;
+                }
+                let (object, (namespace, name)) = (record.value(), place.split_once('/').unwrap_or(("", place)));
+                if object::is_deleting(&object) {
+                    let (namespace, name) = (namespace.to_owned(), name.to_owned());
+                    found.push((Key { resource: Arc::clone(resource), namespace, name }, object));
+                }
+            }
+        }
+        found
+    }
+
     /// The keys of all objects in a namespace.
     pub(crate) fn keys_in_namespace(&self, namespace: &str) -> Vec<Key> {
         let keys = self.collections.keys().flat_map(|resource| {
