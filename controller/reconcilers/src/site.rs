@@ -28,6 +28,7 @@ use crate::infrastructure::metal3cluster::{self, Metal3ClusterReconciler};
 use crate::infrastructure::metal3machine::{self, Metal3MachineReconciler};
 use crate::kubernetes::{Feed, drive};
 use crate::metal3::baremetalhost::{self, HostReconciler};
+use crate::metal3::unserved;
 use crate::outside::{AgentHub, WorkloadClusters};
 
 /// For every cache to be filled at the start.
@@ -216,7 +217,8 @@ impl Site {
             (Group::Bootstrap, configs.boxed()),
             (Group::ControlPlane, control_planes.boxed()),
         ];
-        let chosen = controllers.into_iter().filter(|(group, _)| groups.contains(group));
+        let controllers = controllers.into_iter().chain(unserved::controllers(client, stop));
+        let chosen = controllers.filter(|(group, _)| groups.contains(group));
         futures::future::join_all(chosen.map(|(_, controller)| controller)).await;
         // With no controller at all, ending is still asked for.
         stop.cancelled().await;
