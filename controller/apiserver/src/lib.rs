@@ -12,6 +12,24 @@
 //! the status subresource, for Namespace, Secret, ConfigMap, Event, Lease, CustomResourceDefinition and every kind a
 //! definition adds. Not served yet: server-side apply (answers 415), CEL rules, conversion webhooks, authorization
 //! (every authenticated client is an administrator), protobuf bodies, foreground deletion (done as background).
+//!
+//! # What is kept, and how
+//! Objects are in `apiserver.redb`, with two journals beside it that take each write first; a backup has all three. A
+//! write is answered once it is flushed to the disk. Several processes cannot share the files. A damaged, foreign or
+//! newer file is an error that names it and the remedy. When the disk is full, writes are refused (as etcd does,
+//! `etcdserver: mvcc: database space exceeded`) and reads go on; once there is space, so do writes. After a flush that
+//! failed nothing is written any more until a restart, because nobody can say what reached the disk.
+//!
+//! Events end an hour after their last write. The history from which watches and lists of earlier versions are served
+//! has up to 8192 changes, 16 MiB and 15 minutes of each resource, and ends with the process: what is older is answered
+//! with 410, as upstream answers it after a compaction.
+//!
+//! # Limits
+//! Objects 1.5 MiB (as JSON), bodies 3 MiB; 400 reads and 200 writes at once, 2048 more waiting of each (then 429),
+//! 4096 watches; 1024 connections, heads of 64 KiB, 250 streams a connection. A client that takes nothing of what is
+//! sent for a minute, sends nothing of a request for ten seconds, or does not authenticate in 15 seconds loses its
+//! connection. Watches pull from the shared history, so that a slow one costs nothing; one that falls behind is ended
+//! with 410. Watches over websockets are not served.
 
 mod access;
 mod apply;

@@ -335,3 +335,29 @@ async fn a_large_list_comes_in_pieces() {
     assert!(pieces > 3, "{pieces}");
     assert_eq!(names(&serde_json::from_slice(&whole).unwrap()).len(), 40);
 }
+
+#[tokio::test]
+async fn a_watcher_that_does_not_read_costs_nothing_and_is_told_to_begin_anew() {
+    let dir = TempDir::new().unwrap();
+    let (api, _client) = common::open(dir.path()).await;
+    let widget = |seed: u64| {
+        // Letters that compress badly, so that the history of 16 MiB is soon full.
+        let mut state = seed;
+        let mut letter = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(b'a' + ((state >> 40) % 26) as u8)
+        };
+        let note: String = (0..1_400_000).map(|_| letter()).collect();
+        json!({"kind": "Widget", "apiVersion": "test.example/v1", "metadata": {"name": format!("w{seed}")}, "spec": {"size": 1, "note": note}})
+    };
+    let path = format!("{WIDGETS}?watch=1&timeoutSeconds=60&resourceVersion=0");
+    let mut body =
+        api.router().oneshot(Request::builder().uri(path).body(Body::empty()).unwrap()).await.unwrap().into_body();
+    for seed in 0..20 {
+        post(&api, WIDGETS, widget(seed)).await;
+    }
+    let line = body.frame().await.unwrap().unwrap().into_data().unwrap();
+    let event: Value = serde_json::from_slice(&line).unwrap();
+    assert_eq!((event["type"].as_str(), event["object"]["code"].as_u64()), (Some("ERROR"), Some(410)), "{event}");
+    assert!(body.frame().await.is_none(), "the watch goes on");
+}

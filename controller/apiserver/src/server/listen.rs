@@ -37,7 +37,7 @@ const LARGEST_HEAD: usize = 64 * 1024;
 /// TLS must be agreed, and request heads must arrive, within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Someone must have authenticated on a connection by then.
-const ANONYMOUS: Duration = Duration::from_secs(30);
+const ANONYMOUS: Duration = Duration::from_secs(15);
 /// A connection on which nothing was asked for this long is closed once nothing runs on it any more.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 /// How often an idle client is asked whether it is still there, and how long it has to answer.
