@@ -70,8 +70,8 @@ pub(crate) fn build(workspace: &Workspace, until: Instant) -> Result<Artefacts> 
 }
 
 fn controller(workspace: &Workspace, until: Instant) -> Result<PathBuf> {
-    // the whole workspace, so that the tests' build has nothing to build again
-    cargo(workspace.cargo(&["build", "--workspace"]), "controller", until)?;
+    // with the tests, as the lanes compile them: without, the crates' features differ and all would be built twice
+    cargo(workspace.cargo(&["build", "--workspace", "--lib", "--bins", "--tests"]), "controller", until)?;
     Ok(workspace.target.join("debug/bessemer"))
 }
 

@@ -25,7 +25,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::bench::{Outcome, Suite};
-use crate::lanes::Lane;
+use crate::lanes::{Lane, Wanted};
 use crate::workspace::Workspace;
 
 #[derive(Debug, Parser)]
@@ -54,6 +54,9 @@ enum Command {
         /// Do not start a lane that does not fit into this time, such as 70m
         #[arg(long, value_parser = deadline::parse)]
         budget: Option<Duration>,
+        /// The full forms, and the tests that are left out otherwise; hours
+        #[arg(long)]
+        long: bool,
     },
     /// Measure, beside others where there are such; exits with 2 when a suite has no measurements yet
     Bench {
@@ -113,7 +116,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
     let passed = match command {
         Command::Demo { hosts: _, keep } => demo::run(&workspace, keep).map(|()| true)?,
-        Command::Test { lanes, budget } => lanes::run(&workspace, &lanes, budget)?,
+        Command::Test { lanes, budget, long } => lanes::run(&workspace, &Wanted { lanes, budget, long })?,
         Command::Bench { suites, json } => match bench::run(&workspace, &suites, json.as_deref())? {
             Outcome::Complete => true,
             Outcome::Missing => return Ok(ExitCode::from(2)),

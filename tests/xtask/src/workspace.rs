@@ -1,5 +1,6 @@
 //! The checkout: where it is, where cargo builds, and that the arrows between its rooms point one way.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -38,6 +39,18 @@ impl Workspace {
         cargo
     }
 
+    /// The name of each package by the path of its manifest.
+    pub(crate) fn packages(&self) -> Result<BTreeMap<PathBuf, String>> {
+        let metadata = self.metadata()?;
+        let packages =
+            metadata.get("packages").and_then(Value::as_array).context("cargo metadata names no packages")?;
+        let text = |package: &Value, key: &str| package.get(key).and_then(Value::as_str).map(str::to_owned);
+        let named = packages
+            .iter()
+            .filter_map(|package| Some((PathBuf::from(text(package, "manifest_path")?), text(package, "name")?)));
+        Ok(named.collect())
+    }
+
     fn metadata(&self) -> Result<Value> {
         let output = self.cargo(&["metadata", "--no-deps", "--format-version", "1", "--offline"]).output();
         let output = output.context("cannot run cargo: install Rust 1.95 or newer and have it in PATH")?;
@@ -49,7 +62,7 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
 
     /// Who may use whom (`docs/architecture.md`). Development dependencies may go anywhere.
     const ARROWS: [(&str, &[&str]); 16] = [

@@ -1,11 +1,14 @@
 //! The tests, in lanes: each with a hard deadline, together within a budget, and a count at the end of each and of
-//! the whole. A test that was skipped for a reason nobody has allowed counts as failed.
+//! the whole. A test that was skipped for a reason nobody has allowed counts as failed. Everything is compiled once,
+//! before the first lane that needs it.
 
 mod lint;
+mod plan;
+mod programs;
 mod rack;
+mod reader;
 mod skips;
 mod tally;
-mod unit;
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -16,85 +19,150 @@ use rustix::process::Signal;
 
 use crate::say::say;
 use crate::workspace::Workspace;
-use crate::{artefacts, deadline, demo, prerequisites};
+use crate::{artefacts, deadline, demo, kubernetes, prerequisites};
+use programs::{Built, How};
 use skips::Allowed;
 use tally::Tally;
 
-/// A group of tests, in order of value.
+/// A group of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Lane {
     /// Format, clippy, dependencies' licences
     Lint,
-    /// Every crate's own tests
+    /// The tests in every crate's sources, and the examples in its documentation
     Unit,
+    /// The embedded Kubernetes API and the kinds, beside a real kube-apiserver
+    Api,
+    /// Clients of management controllers
+    Bmc,
+    /// The boot server, with captures and real firmware
+    Boot,
+    /// The agent, its protocol, and the images
+    Agent,
+    /// Reconcilers of hosts
+    Hosts,
+    /// Reconcilers of clusters
+    Capi,
     /// A virtual server from power-off to a Ready node, and three ways in which that fails
     Rack,
 }
 
-const ALL: [Lane; 3] = [Lane::Unit, Lane::Rack, Lane::Lint];
+/// In order of value.
+const ALL: [Lane; 9] =
+    [Lane::Unit, Lane::Api, Lane::Rack, Lane::Hosts, Lane::Capi, Lane::Agent, Lane::Boot, Lane::Bmc, Lane::Lint];
 
 /// What a lane's own deadline leaves it when the machine is slow; beyond it, it is ended.
 const WATCHDOG_GRACE: Duration = Duration::from_secs(60);
 
+/// Compiling everything once, and what it takes on two cores.
+const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
+const BUILD_ESTIMATE: Duration = Duration::from_secs(6 * 60);
+
+/// What was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// All when none is named.
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) budget: Option<Duration>,
+    /// The full forms of tests that have a short one, and those that are left out otherwise.
+    pub(crate) long: bool,
+}
+
 impl Lane {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Lint => "lint",
-            Self::Unit => "unit",
-            Self::Rack => "rack",
-        }
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// The longest it may take.
-    fn limit(self) -> Duration {
+    fn limit(self, long: bool) -> Duration {
         let minutes = match self {
-            Self::Lint => 15,
-            Self::Unit => 25,
+            Self::Unit | Self::Lint | Self::Agent => 15,
+            Self::Api => 20,
+            Self::Bmc | Self::Boot | Self::Hosts | Self::Capi => 10,
             Self::Rack => 65,
         };
-        Duration::from_secs(60 * minutes)
+        Duration::from_secs(60 * if long { 4 * minutes } else { minutes })
     }
 
     /// What it takes on two cores, with what is built by now.
     fn estimate(self, workspace: &Workspace) -> Duration {
         match self {
-            Self::Lint => Duration::from_secs(4 * 60),
-            Self::Unit => Duration::from_secs(5 * 60),
+            Self::Lint | Self::Api => Duration::from_secs(4 * 60),
+            Self::Unit | Self::Agent => Duration::from_secs(2 * 60),
+            Self::Bmc | Self::Boot | Self::Hosts | Self::Capi => Duration::from_secs(60),
             Self::Rack => artefacts::estimate(workspace).0 + demo::PATH_ESTIMATE + rack::FAILURES_ESTIMATE,
         }
     }
 
-    fn run(self, workspace: &Workspace, until: Instant, tally: &mut Tally) -> Result<()> {
+    /// Runs what is compiled by cargo's own means, or needs nothing compiled.
+    fn needs_tests(self) -> bool {
+        self != Self::Lint
+    }
+
+    fn run(self, run: &Run<'_>, until: Instant, tally: &mut Tally) -> Result<()> {
+        if self == Self::Lint {
+            return lint::run(run.workspace, until, tally);
+        }
+        let parts = plan::parts(self, &run.built.programs);
+        if parts.is_empty() && self != Self::Rack {
+            tally.skip(&self.name(), "holds no tests yet");
+            return Ok(());
+        }
+        say(format!("lane {} holds {}", self.name(), plan::contents(&parts)));
+        let mut how = How { long: run.long, ..How::default() };
+        if self == Self::Api || run.long {
+            let programs = kubernetes::ensure(&run.workspace.root)?.dir;
+            how.environment = vec![
+                ("BESSEMER_KUBECTL", programs.join("kubectl")),
+                ("BESSEMER_TEST_KUBERNETES", programs.clone()),
+                (kubernetes::BINARIES_VARIABLE, programs),
+            ];
+        }
+        programs::run_parts(&parts, &how, until, tally)?;
         match self {
-            Self::Lint => lint::run(workspace, until, tally),
-            Self::Unit => unit::run(workspace, until, tally),
-            Self::Rack => rack::run(workspace, until, tally),
+            Self::Unit => programs::run_doc_tests(run.workspace, until, tally),
+            Self::Rack => rack::run(run.workspace, until, tally),
+            _ => Ok(()),
         }
     }
 }
 
-/// Runs `lanes`, or all when none is named; true if nothing failed.
-pub(crate) fn run(workspace: &Workspace, lanes: &[Lane], budget: Option<Duration>) -> Result<bool> {
-    let lanes = if lanes.is_empty() { &ALL } else { lanes };
-    let end = budget.map(deadline::after);
+/// What the lanes of one run share.
+struct Run<'run> {
+    workspace: &'run Workspace,
+    built: Built,
+    long: bool,
+}
+
+/// Runs the lanes; true if nothing failed.
+pub(crate) fn run(workspace: &Workspace, wanted: &Wanted) -> Result<bool> {
+    let lanes = if wanted.lanes.is_empty() { &ALL[..] } else { &wanted.lanes };
+    let end = wanted.budget.map(deadline::after);
     // first of all: nothing is worse than a line with a remedy after half an hour
     if lanes.contains(&Lane::Rack) {
         prerequisites::for_rack(workspace)?;
-    } else if lanes.contains(&Lane::Unit) {
+    } else if lanes.iter().any(|lane| lane.needs_tests()) {
         prerequisites::for_unit_tests()?;
     }
     let allowed = Allowed::read(&workspace.root.join("tests/allowed-skips.txt"))?;
     let mut whole = Tally::default();
+    let mut run = Run { workspace, built: Built::default(), long: wanted.long };
+    if lanes.iter().any(|lane| lane.needs_tests()) {
+        say(format!("compiling all tests: about {} from nothing", deadline::show(BUILD_ESTIMATE)));
+        let limit = deadline::after(BUILD_LIMIT);
+        run.built = programs::build(workspace, end.map_or(limit, |end| end.min(limit)))?;
+        run.built.broken.iter().for_each(|target| whole.fail(target));
+    }
     for lane in lanes {
         let mut tally = Tally::default();
         let estimate = lane.estimate(workspace);
         if end.is_some_and(|end| deadline::left(end) < estimate) {
-            tally.skip(lane.name(), "no time left in the budget");
+            tally.skip(&lane.name(), "no time left in the budget");
         } else {
             say(format!("lane {}: about {}", lane.name(), deadline::show(estimate)));
-            one(*lane, workspace, end, &mut tally);
+            one(*lane, &run, end, &mut tally);
         }
-        tally.settle(lane.name(), &allowed);
+        tally.settle(&lane.name(), &allowed);
         say(format!("lane {}: {}", lane.name(), tally.counts()));
         whole.add(tally);
     }
@@ -105,8 +173,8 @@ pub(crate) fn run(workspace: &Workspace, lanes: &[Lane], budget: Option<Duration
     Ok(whole.failures.is_empty())
 }
 
-fn one(lane: Lane, workspace: &Workspace, end: Option<Instant>, tally: &mut Tally) {
-    let limit = deadline::after(lane.limit());
+fn one(lane: Lane, run: &Run<'_>, end: Option<Instant>, tally: &mut Tally) {
+    let limit = deadline::after(lane.limit(run.long));
     let until = end.map_or(limit, |end| end.min(limit));
     // what a lane calls in this process cannot be interrupted, only ended with it
     let (done, waiting) = channel::<()>();
@@ -118,7 +186,7 @@ fn one(lane: Lane, workspace: &Workspace, end: Option<Instant>, tally: &mut Tall
             std::process::exit(1);
         }
     });
-    if let Err(error) = lane.run(workspace, until, tally) {
+    if let Err(error) = lane.run(run, until, tally) {
         say(format!("lane {}: {error:#}", lane.name()));
         tally.fail(&format!("lane {}", lane.name()));
     }

@@ -1,58 +1,23 @@
-//! Every crate's own tests.
-
-use std::time::Instant;
-
-use anyhow::Result;
+//! Understanding what libtest prints.
 
 use super::tally::Tally;
-use crate::say::say;
-use crate::workspace::Workspace;
-use crate::{kubernetes, run};
+use crate::run;
 
 /// What a test prints, followed by the reason, when it cannot run here.
 const SKIP: &str = "SKIP ";
 
-pub(super) fn run(workspace: &Workspace, until: Instant, tally: &mut Tally) -> Result<()> {
-    let mut cargo = workspace.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
-    // the embedded API is tested with and against the real one, which the lane `rack` needs anyway
-    let kubernetes = kubernetes::ensure(&workspace.root)?.dir;
-    cargo.env("BESSEMER_KUBECTL", kubernetes.join("kubectl"));
-    cargo.env(kubernetes::BINARIES_VARIABLE, kubernetes);
-    let mut reader = Reader::default();
-    let finished = run::run(cargo, until, |line| {
-        if let Some(crate_name) =
-            line.trim_start().strip_prefix("Running ").or(line.trim_start().strip_prefix("Doc-tests "))
-        {
-            say(crate_name);
-        }
-        reader.line(line);
-    })?;
-    let failed = !reader.failures.is_empty();
-    tally.pass(reader.passed.saturating_sub(reader.skips.len()));
-    reader.failures.iter().for_each(|name| tally.fail(name));
-    reader.skips.iter().for_each(|(name, reason)| tally.skip(name, reason));
-    if !finished.success {
-        println!("{}", failures_of(&finished.output));
-        if !failed {
-            // it did not come to running tests
-            tally.fail("cargo test");
-        }
-    }
-    Ok(())
-}
-
-/// Understands what libtest prints.
+/// What a program of tests has told so far.
 #[derive(Debug, Default)]
-struct Reader {
+pub(super) struct Reader {
     passed: usize,
-    failures: Vec<String>,
+    pub(super) failures: Vec<String>,
     skips: Vec<(String, String)>,
     /// Whose output is being shown.
     of: String,
 }
 
 impl Reader {
-    fn line(&mut self, line: &str) {
+    pub(super) fn line(&mut self, line: &str) {
         if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
             name.clone_into(&mut self.of);
         } else if let Some(reason) = line.strip_prefix(SKIP) {
@@ -71,10 +36,21 @@ impl Reader {
             }
         }
     }
+
+    /// How many tests it told of.
+    pub(super) fn seen(&self) -> usize {
+        self.passed + self.failures.len()
+    }
+
+    pub(super) fn settle(self, tally: &mut Tally) {
+        tally.pass(self.passed.saturating_sub(self.skips.len()));
+        self.failures.iter().for_each(|name| tally.fail(name));
+        self.skips.iter().for_each(|(name, reason)| tally.skip(name, reason));
+    }
 }
 
 /// The output of tests that failed, or of the compiler.
-fn failures_of(output: &str) -> String {
+pub(super) fn failures_of(output: &str) -> String {
     let from = ["\nfailures:\n", "\nerror"].iter().filter_map(|mark| output.find(mark)).min().unwrap_or_default();
     run::tail(output.get(from..).unwrap_or(output))
 }
