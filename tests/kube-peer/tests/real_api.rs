@@ -1,5 +1,5 @@
 //! The peer itself: two at once, and nothing left behind.
-#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -43,6 +43,19 @@ fn two_run_side_by_side_and_leave_nothing() {
     assert!(pids.iter().all(|(_, pid)| !runs(*pid)));
     assert!(!dir.exists());
     assert!(first.processes().iter().all(|(_, pid)| runs(*pid)));
+}
+
+#[test]
+#[ignore = "only with --long: it takes a second Kubernetes"]
+fn the_minor_before_runs_as_well() {
+    let programs = std::env::var_os("BESSEMER_KUBE_BIN_PREVIOUS").expect("cargo xtask test --long sets it");
+    let programs = std::path::PathBuf::from(programs);
+    let api = RealApi::start_with_controllers(&programs).unwrap();
+    let mut kubectl = Command::new(programs.join("kubectl"));
+    kubectl.args(["version", "-o", "json", "--kubeconfig"]).arg(&api.kubeconfig);
+    let output = kubectl.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text.matches("\"gitVersion\": \"v1.35.").count(), 2, "{text}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use bessemer_images::ramdisk::RamdiskSpec;
 use bessemer_images::{os, ramdisk};
 
 use crate::deadline;
-use crate::kubernetes::{self, KubeBinaries};
+use crate::kubernetes::{self, KubeBinaries, Minor};
 use crate::run;
 use crate::say::say;
 use crate::workspace::Workspace;
@@ -49,7 +49,7 @@ pub(crate) fn build(workspace: &Workspace, until: Instant) -> Result<Artefacts> 
     ));
 
     let start = Instant::now();
-    let kubernetes = kubernetes::ensure(&workspace.root)?;
+    let kubernetes = kubernetes::ensure(&workspace.root, Minor::Current)?;
     say(format!("kubernetes: {} in {}", kubernetes.version, deadline::show(start.elapsed())));
 
     let start = Instant::now();

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use bessemer_bench::Row;
 use clap::ValueEnum;
 
+use crate::kubernetes::Minor;
 use crate::say::say;
 use crate::workspace::Workspace;
 use crate::{deadline, kubernetes, run};
@@ -77,7 +78,7 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite], json: Option<&Path>) 
 }
 
 fn measure(workspace: &Workspace, package: &str) -> Result<Vec<Row>> {
-    let programs = kubernetes::ensure(&workspace.root)?.dir;
+    let programs = kubernetes::ensure(&workspace.root, Minor::Current)?.dir;
     let build = workspace.cargo(&["build", "--release", "--package", package]);
     run::must(build, deadline::after(BUILDS), |_| {}).with_context(|| format!("{package} does not build"))?;
     say(format!("{package}: built, measuring"));

@@ -2,10 +2,10 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use bessemer_rack::Rack;
 use serde_json::Value;
 
@@ -59,19 +59,6 @@ impl<'rack> Kubectl<'rack> {
 
     /// `kubectl apply -f -`.
     pub(crate) fn apply(&self, manifest: &str) -> Result<String> {
-        let mut child = self
-            .command(&["apply", "-f", "-"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .context("cannot run kubectl")?;
-        if let Some(mut stdin) = child.stdin.take() {
-            stdin.write_all(manifest.as_bytes())?;
-        }
-        let output = child.wait_with_output()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "kubectl apply: {}", said.trim());
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        run::must_fed(self.command(&["apply", "-f", "-"]), manifest, deadline::after(ANSWER))
     }
 }

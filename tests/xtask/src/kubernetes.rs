@@ -4,14 +4,61 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 use bessemer_images::cache::{Cache, Fingerprint};
+use clap::ValueEnum;
+
+use crate::{deadline, run};
 
 /// Names a folder that holds every program already, to be used instead of building them.
 pub(crate) const BINARIES_VARIABLE: &str = "BESSEMER_KUBE_BIN";
+
+/// The same for the minor before.
+pub(crate) const PREVIOUS_VARIABLE: &str = "BESSEMER_KUBE_BIN_PREVIOUS";
+
+/// The slowest of the modules takes six minutes on two cores.
+const BUILDS: Duration = Duration::from_secs(40 * 60);
+
+/// Which Kubernetes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Minor {
+    /// What everything runs on
+    #[value(name = "1.36")]
+    Current,
+    /// What upgrades begin with
+    #[value(name = "1.35")]
+    Previous,
+}
+
+impl Minor {
+    /// The folder that pins a component of this minor; those that follow no Kubernetes are the same for both.
+    fn folder(self, component: &str) -> &str {
+        match (self, component) {
+            (Self::Previous, "kubernetes") => "kubernetes-1.35",
+            // the one that this kubeadm deploys
+            (Self::Previous, "coredns") => "coredns-1.13",
+            _ => component,
+        }
+    }
+
+    fn variable(self) -> &'static str {
+        match self {
+            Self::Current => BINARIES_VARIABLE,
+            Self::Previous => PREVIOUS_VARIABLE,
+        }
+    }
+
+    /// The cache's shelf: each minor ages by itself.
+    fn shelf(self) -> &'static str {
+        match self {
+            Self::Current => "kubernetes",
+            Self::Previous => "kubernetes-previous",
+        }
+    }
+}
 
 /// A folder that holds the programs of one Kubernetes version, static and for this machine.
 #[derive(Debug, Clone)]
@@ -101,63 +148,63 @@ const FLAGS: [&str; 5] = ["build", "-trimpath", "-buildvcs=false", "-mod=readonl
 const KEPT: usize = 2;
 
 /// The programs pinned in `tests/kubernetes` of the checkout `repo`: those in the folder
-/// `BESSEMER_KUBE_BIN` names, else the cached ones, else built now (minutes; one line per part is
-/// printed). Errors if the named folder lacks a program or holds another version, if there is no
-/// Go toolchain or no space, or if a build fails.
-pub(crate) fn ensure(repo: &Path) -> Result<KubeBinaries> {
+/// `BESSEMER_KUBE_BIN` (or, of the minor before, `BESSEMER_KUBE_BIN_PREVIOUS`) names, else the cached ones, else built
+/// now (minutes; one line per part is printed). Errors if the named folder lacks a program or holds another version,
+/// if there is no Go toolchain or no space, or if a build fails or takes too long.
+pub(crate) fn ensure(repo: &Path, minor: Minor) -> Result<KubeBinaries> {
     let sources = repo.join("tests/kubernetes");
-    let version = pinned(&sources, "kubernetes", "k8s.io/kubernetes")?;
-    if let Some(dir) = env::var_os(BINARIES_VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from) {
+    let version = pinned(&sources, minor.folder("kubernetes"), "k8s.io/kubernetes")?;
+    let variable = minor.variable();
+    if let Some(dir) = env::var_os(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from) {
         check(&dir, &version).with_context(|| {
-            format!("cannot use {BINARIES_VARIABLE}={} (unset it to have the programs built)", dir.display())
+            format!("cannot use {variable}={} (unset it to have the programs built)", dir.display())
         })?;
         return Ok(KubeBinaries { dir, version });
     }
     let go = go_version()?;
-    let key = format!("{version}-{}", fingerprint(&sources, &go)?);
-    let entry = Cache::from_env()?.entry("kubernetes", &key, KEPT, |partial| build(&sources, &go, partial))?;
+    let key = format!("{version}-{}", fingerprint(&sources, minor, &go)?);
+    let build = |partial: &Path| build(&sources, minor, &go, partial);
+    let entry = Cache::from_env()?.entry(minor.shelf(), &key, KEPT, build)?;
     Ok(KubeBinaries { dir: entry.join("bin"), version })
 }
 
-fn build(sources: &Path, go: &str, partial: &Path) -> Result<()> {
+fn build(sources: &Path, minor: Minor, go: &str, partial: &Path) -> Result<()> {
     let bin = partial.join("bin");
     fs::create_dir(&bin)?;
     println!("kubernetes: compiling {} programs with {go}, once; minutes", programs().count());
     let whole = Instant::now();
+    let until = deadline::after(BUILDS);
     for component in &COMPONENTS {
         let start = Instant::now();
+        let folder = minor.folder(component.folder);
         let mut command = Command::new("go");
-        command.current_dir(sources.join(component.folder)).env("CGO_ENABLED", "0").env("GOFLAGS", "");
-        command
-            .args(FLAGS)
-            .arg(format!("-tags={}", component.tags))
-            .arg("-ldflags")
-            .arg(link_flags(sources, component)?);
+        command.current_dir(sources.join(folder)).env("CGO_ENABLED", "0").env("GOFLAGS", "");
+        command.args(FLAGS).arg(format!("-tags={}", component.tags));
+        command.arg("-ldflags").arg(link_flags(sources, folder, component)?);
         command.arg("-o").arg(format!("{}/", bin.display())).arg(component.target);
-        let output = command.output().context("cannot run go: install the Go toolchain")?;
-        if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr);
-            let lines: Vec<_> = text.lines().filter(|line| !line.starts_with("go: downloading")).collect();
+        let finished = run::run(command, until, |_| {}).with_context(|| format!("tests/kubernetes/{folder}"))?;
+        if !finished.success {
+            let lines: Vec<_> = finished.output.lines().filter(|line| !line.starts_with("go: downloading")).collect();
             let tail = lines.get(lines.len().saturating_sub(12)..).unwrap_or_default().join("\n");
-            bail!("go build in tests/kubernetes/{} failed ({}):\n{tail}", component.folder, output.status);
+            bail!("go build in tests/kubernetes/{folder} failed:\n{tail}");
         }
         for (from, to) in RENAMED.iter().filter(|(from, _)| bin.join(from).exists()) {
             fs::rename(bin.join(from), bin.join(to))?;
         }
         let seconds = start.elapsed().as_secs();
-        println!("kubernetes: {} ({}) in {seconds} s", component.folder, component.programs.join(", "));
+        println!("kubernetes: {folder} ({}) in {seconds} s", component.programs.join(", "));
     }
     println!("kubernetes: compiled in {} s", whole.elapsed().as_secs());
-    check(&bin, &pinned(sources, "kubernetes", "k8s.io/kubernetes")?)
+    check(&bin, &pinned(sources, minor.folder("kubernetes"), "k8s.io/kubernetes")?)
 }
 
 /// The linker's: no symbols, and the version variables as upstream's own build sets them.
-fn link_flags(sources: &Path, component: &Component) -> Result<String> {
+fn link_flags(sources: &Path, folder: &str, component: &Component) -> Result<String> {
     let mut flags = String::from("-s -w");
     if component.stamps.is_empty() {
         return Ok(flags);
     }
-    let version = pinned(sources, component.folder, component.stamped)?;
+    let version = pinned(sources, folder, component.stamped)?;
     for stamp in component.stamps {
         flags += &format!(" -X {stamp}={version}");
         if let Some(package) = stamp.strip_suffix(".gitVersion") {
@@ -175,14 +222,14 @@ fn programs() -> impl Iterator<Item = &'static str> {
 }
 
 /// Everything the programs are made from.
-fn fingerprint(sources: &Path, go: &str) -> Result<String> {
+fn fingerprint(sources: &Path, minor: Minor, go: &str) -> Result<String> {
     let mut fingerprint = Fingerprint::default();
     fingerprint.add("go", go).add("arch", env::consts::ARCH).add("flags", FLAGS.join(" "));
     for component in &COMPONENTS {
         let recipe = [component.target, component.tags, &component.programs.join(","), &component.stamps.join(",")];
         fingerprint.add(component.folder, recipe.join(" "));
         for name in ["go.mod", "go.sum", "main.go"] {
-            let path = sources.join(component.folder).join(name);
+            let path = sources.join(minor.folder(component.folder)).join(name);
             if path.exists() {
                 fingerprint.add_file(name, &path)?;
             }

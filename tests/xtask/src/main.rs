@@ -25,6 +25,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::bench::{Outcome, Suite};
+use crate::kubernetes::Minor;
 use crate::lanes::{Lane, Wanted};
 use crate::workspace::Workspace;
 
@@ -74,6 +75,9 @@ enum Command {
     },
     /// Build the real Kubernetes that the tests run, and print where it is
     Kubernetes {
+        /// Another minor than the one that everything runs on
+        #[arg(long, value_enum, default_value = "1.36")]
+        minor: Minor,
         #[command(subcommand)]
         command: Option<KubernetesCommand>,
     },
@@ -129,8 +133,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
             }
             true
         }
-        Command::Kubernetes { command } => {
-            let binaries = kubernetes::ensure(&workspace.root)?;
+        Command::Kubernetes { minor, command } => {
+            let binaries = kubernetes::ensure(&workspace.root, minor)?;
             println!("{} {}", binaries.version, binaries.dir.display());
             if matches!(command, Some(KubernetesCommand::Up)) {
                 peer::up(&binaries)?;

@@ -1,6 +1,6 @@
 //! Running other programs: their output line by line, and an end to them and all they started when time is up.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -26,10 +26,19 @@ const TAIL_LINES: usize = 30;
 const ENDS: Duration = Duration::from_secs(30);
 
 /// Runs `command` to its end, giving each line as it comes.
-pub(crate) fn run(mut command: Command, until: Instant, mut line_seen: impl FnMut(&str)) -> Result<Finished> {
+pub(crate) fn run(command: Command, until: Instant, line_seen: impl FnMut(&str)) -> Result<Finished> {
+    run_with(command, Stdio::null(), until, line_seen)
+}
+
+fn run_with(
+    mut command: Command,
+    input: Stdio,
+    until: Instant,
+    mut line_seen: impl FnMut(&str),
+) -> Result<Finished> {
     let name = command.get_program().to_string_lossy().into_owned();
     let (reader, writer) = std::io::pipe()?;
-    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    command.stdin(input).stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn().with_context(|| format!("cannot run {name}"))?;
     // holds the pipe's other end
     drop(command);
@@ -69,8 +78,25 @@ pub(crate) fn run(mut command: Command, until: Instant, mut line_seen: impl FnMu
 
 /// Runs `command` and errors unless it succeeds, with the end of what it said.
 pub(crate) fn must(command: Command, until: Instant, line_seen: impl FnMut(&str)) -> Result<String> {
-    let shown = format!("{command:?}").replace('"', "");
-    let finished = run(command, until, line_seen)?;
+    let shown = shown(&command);
+    succeeded(run(command, until, line_seen)?, &shown)
+}
+
+/// The same for a command that reads `input`.
+pub(crate) fn must_fed(command: Command, input: &str, until: Instant) -> Result<String> {
+    let shown = shown(&command);
+    let (reader, mut writer) = std::io::pipe()?;
+    let bytes = input.as_bytes().to_vec();
+    // a pipe holds less than a manifest may have; a command that reads no more says why itself
+    std::thread::spawn(move || writer.write_all(&bytes));
+    succeeded(run_with(command, reader.into(), until, |_| {})?, &shown)
+}
+
+fn shown(command: &Command) -> String {
+    format!("{command:?}").replace('"', "")
+}
+
+fn succeeded(finished: Finished, shown: &str) -> Result<String> {
     if !finished.success {
         bail!("{shown} failed; its last lines:\n{}", tail(&finished.output));
     }
@@ -93,6 +119,15 @@ mod tests {
         let error = run(command, deadline::after(Duration::from_millis(300)), |_| {}).unwrap_err().to_string();
         assert!(error.contains("not done in time") && error.contains("begun"), "{error}");
         assert!(start.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn what_is_fed_is_read_however_much_it_is() {
+        let text = "line\n".repeat(50_000);
+        let read = must_fed(Command::new("cat"), &text, deadline::after(Duration::from_secs(20))).unwrap();
+        assert_eq!(read, text);
+        // one that does not read it is not waited for
+        must_fed(Command::new("true"), &text, deadline::after(Duration::from_secs(20))).unwrap();
     }
 
     #[test]

@@ -17,6 +17,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use rustix::process::Signal;
 
+use crate::kubernetes::Minor;
 use crate::say::say;
 use crate::workspace::Workspace;
 use crate::{artefacts, deadline, demo, kubernetes, prerequisites};
@@ -111,12 +112,16 @@ impl Lane {
         say(format!("lane {} holds {}", self.name(), plan::contents(&parts)));
         let mut how = How { long: run.long, ..How::default() };
         if self == Self::Api || run.long {
-            let programs = kubernetes::ensure(&run.workspace.root)?.dir;
+            let programs = kubernetes::ensure(&run.workspace.root, Minor::Current)?.dir;
             how.environment = vec![
                 ("BESSEMER_KUBECTL", programs.join("kubectl")),
                 ("BESSEMER_TEST_KUBERNETES", programs.clone()),
                 (kubernetes::BINARIES_VARIABLE, programs),
             ];
+        }
+        if self == Self::Api && run.long {
+            let previous = kubernetes::ensure(&run.workspace.root, Minor::Previous)?.dir;
+            how.environment.push((kubernetes::PREVIOUS_VARIABLE, previous));
         }
         programs::run_parts(&parts, &how, until, tally)?;
         match self {
