@@ -30,12 +30,7 @@ pub(crate) fn run(command: Command, until: Instant, line_seen: impl FnMut(&str))
     run_with(command, Stdio::null(), until, line_seen)
 }
 
-fn run_with(
-    mut command: Command,
-    input: Stdio,
-    until: Instant,
-    mut line_seen: impl FnMut(&str),
-) -> Result<Finished> {
+fn run_with(mut command: Command, input: Stdio, until: Instant, mut line_seen: impl FnMut(&str)) -> Result<Finished> {
     let name = command.get_program().to_string_lossy().into_owned();
     let (reader, writer) = std::io::pipe()?;
     command.stdin(input).stdout(writer.try_clone()?).stderr(writer);

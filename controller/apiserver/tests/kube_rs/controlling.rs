@@ -74,8 +74,10 @@ pub(crate) async fn check(client: &Client) {
     let running = tokio::spawn(controller.run(reconcile, on_error, Arc::new(client.clone())).count());
 
     // `boards` of a status that was applied
-    let built = |count: u8| move |shelf: Option<&Shelf>| {
-        shelf.and_then(|shelf| shelf.status.as_ref()).is_some_and(|status| status.built == count)
+    let built = |count: u8| {
+        move |shelf: Option<&Shelf>| {
+            shelf.and_then(|shelf| shelf.status.as_ref()).is_some_and(|status| status.built == count)
+        }
     };
     shelves.create(&PostParams::default(), &shelf("one", 3)).await.unwrap();
     soon("the map of a new shelf", await_condition(maps.clone(), "one", boards(3))).await.unwrap();

@@ -7,7 +7,7 @@ use futures::{Stream, StreamExt as _, TryStreamExt as _};
 use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
-use kube::runtime::{WatchStreamExt as _, metadata_watcher, predicates, reflector, watcher};
+use kube::runtime::{WatchStreamExt as _, predicates, reflector, watcher};
 use kube::{Client, ResourceExt as _};
 use serde_json::json;
 
@@ -24,7 +24,8 @@ pub(crate) async fn check(client: &Client) {
         namespace(client, &format!("following-{name}")).await;
         let shelves: Api<Shelf> = Api::namespaced(client.clone(), &format!("following-{name}"));
         reflect(&shelves, config.clone()).await;
-        only_metadata(&shelves, config).await;
+        let metadata = Api::namespaced(client.clone(), &format!("following-{name}"));
+        only_metadata(&shelves, metadata, config).await;
     }
 }
 
@@ -40,7 +41,14 @@ async fn reflect(shelves: &Api<Shelf>, config: watcher::Config) {
     while begun.len() < 5 {
         begun.push(next(&mut changes).await.name_any());
     }
-    soon("a full store", reader.wait_until_ready()).await.unwrap();
+    // a stream moves only while somebody asks it
+    let ready = async {
+        tokio::select! {
+            ready = reader.wait_until_ready() => ready.unwrap(),
+            change = changes.next() => panic!("nothing changed, but {change:?}"),
+        }
+    };
+    soon("a full store", ready).await;
     assert_eq!(names(&reader), ["a", "b", "c", "d", "e"]);
 
     // a label does not change the generation: the predicate holds it back, the store has it
@@ -59,17 +67,18 @@ async fn reflect(shelves: &Api<Shelf>, config: watcher::Config) {
     assert_eq!(names(&reader), ["a", "b", "d", "e", "f"]);
 }
 
-async fn only_metadata(shelves: &Api<Shelf>, config: watcher::Config) {
-    let stream = metadata_watcher(shelves.clone(), config.labels("seen=yes")).default_backoff();
+async fn only_metadata(shelves: &Api<Shelf>, metadata: Api<PartialObjectMeta<Shelf>>, config: watcher::Config) {
+    let stream = watcher(metadata, config.labels("seen=yes")).default_backoff();
     let mut touched = pin!(stream.touched_objects().boxed());
     let first: PartialObjectMeta<Shelf> = soon("metadata", touched.try_next()).await.unwrap().unwrap();
     assert_eq!(first.name_any(), "a");
     let unlabel = Patch::Merge(json!({"metadata": {"labels": null}}));
     shelves.patch("a", &PatchParams::default(), &unlabel).await.unwrap();
-    // it left the selector: a deletion for the watcher
+    // it left the selector: a deletion for the watcher, with the object as it was while it was selected
     let left = soon("metadata of what left", touched.try_next()).await.unwrap().unwrap();
     let ObjectMeta { name, labels, .. } = left.metadata;
-    assert_eq!((name.as_deref(), labels), (Some("a"), None));
+    let selected = BTreeMap::from([("seen".to_owned(), "yes".to_owned())]);
+    assert_eq!((name.as_deref(), labels), (Some("a"), Some(selected)));
 }
 
 async fn next<S: Stream<Item = watcher::Result<Shelf>> + Unpin>(changes: &mut S) -> Shelf {
