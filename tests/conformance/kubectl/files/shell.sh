@@ -1,4 +1,4 @@
-# What every step has besides POSIX: following a command that does not end by itself.
+# What every step has besides POSIX.
 
 # follow COMMAND...: runs it in the background, its lines wait to be taken.
 follow() {
@@ -23,4 +23,9 @@ unfollow() {
   kill "$follower"
   wait "$follower" 2>/dev/null
   exec 3<&-
+}
+
+# structure: of what `explain` prints, all but the sentences.
+structure() {
+  grep -E "^(GROUP|KIND|VERSION|FIELD|ENUM|RESOURCE)|$(printf '\t')<|^ *enum:"
 }

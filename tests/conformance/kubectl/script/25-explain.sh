@@ -1,3 +1,5 @@
+# Descriptions of built-in kinds are upstream's sentences, which are not ours to repeat: their structure is compared.
+
 [a kind]
 kubectl explain rack
 
@@ -14,10 +16,10 @@ kubectl explain rack.spec.cooling
 kubectl explain rack --recursive
 
 [a host]
-kubectl explain baremetalhost
+kubectl explain baremetalhost | structure
 
 [everything below a host]
-kubectl explain bmh --recursive
+kubectl explain bmh --recursive | structure
 
 [a host's BMC]
 kubectl explain bmh.spec.bmc
@@ -26,25 +28,28 @@ kubectl explain bmh.spec.bmc
 kubectl explain cluster.spec
 
 [everything below a cluster]
-kubectl explain cluster --recursive
+kubectl explain cluster --recursive | structure
 
 [a version named]
-kubectl explain clusters --api-version=cluster.x-k8s.io/v1beta2
+kubectl explain clusters --api-version=cluster.x-k8s.io/v1beta2 | structure
 
 [a built-in kind]
-kubectl explain configmap
+kubectl explain configmap | structure
 
 [everything below a built-in kind]
-kubectl explain secret --recursive
+kubectl explain secret --recursive | structure
 
 [an object's metadata]
-kubectl explain namespace.metadata.ownerReferences
+kubectl explain namespace.metadata.ownerReferences | structure
 
 [a lease]
-kubectl explain lease.spec
+kubectl explain lease.spec | structure
 
 [a definition of kinds]
-kubectl explain crd.spec.versions
+kubectl explain crd.spec.versions | structure
+
+[a role]
+kubectl explain role --recursive | structure
 
 [a field that is not there]
 kubectl explain rack.spec.colour

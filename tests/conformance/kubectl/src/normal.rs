@@ -6,7 +6,7 @@ use anyhow::Result;
 use regex::Regex;
 
 /// Pattern and what stands for it, in order of use.
-const RULES: [(&str, &str); 17] = [
+const RULES: [(&str, &str); 18] = [
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UID"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( ?[+-]\d{4}| ?Z|[+-]\d\d:\d\d)?( UTC)?", "TIME"),
     // kubectl's own log lines
@@ -18,6 +18,7 @@ const RULES: [(&str, &str); 17] = [
     (r"https?://(127\.0\.0\.1|localhost):\d+", "https://SERVER"),
     (r"\b127\.0\.0\.1:\d+", "SERVER"),
     (r"(LIVE|MERGED)-\d+", "$1-N"),
+    (r"X509SHA256=[0-9a-f]+", "X509SHA256=HASH"),
     (r"kubectl-edit-\d+", "kubectl-edit-N"),
     // an event's name
     (r"\.[0-9a-f]{14,16}\b", ".EVENT"),
@@ -58,8 +59,11 @@ impl Normaliser {
 /// A server finds what is wrong with an object in the order of its hash tables.
 fn sorted_causes(text: &str) -> String {
     let mut lines: Vec<&str> = text.split('\n').collect();
-    for causes in lines.chunk_by_mut(|one, other| one.starts_with("* ") && other.starts_with("* ")) {
-        causes.sort_unstable();
+    // of validation, and of merging
+    for mark in ["* ", "  ."] {
+        for causes in lines.chunk_by_mut(|one, other| one.starts_with(mark) && other.starts_with(mark)) {
+            causes.sort_unstable();
+        }
     }
     lines.join("\n")
 }
