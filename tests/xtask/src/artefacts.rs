@@ -29,9 +29,19 @@ pub(crate) struct Artefacts {
     pub(crate) image: OsImage,
 }
 
+/// What the controller is compiled with. The features of its dependencies differ, and a build of one kind has nothing in
+/// common with one of the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum With {
+    /// The tests of the whole workspace, as the lanes compile them.
+    Tests,
+    /// Nothing: the shortest way to the program.
+    Nothing,
+}
+
 /// Builds what is not built yet, quick things first: what is wrong with our own code is known before the long wait.
-pub(crate) fn build(workspace: &Workspace, until: Instant) -> Result<Artefacts> {
-    let bessemer = controller(workspace, until)?;
+pub(crate) fn build(workspace: &Workspace, with: With, until: Instant) -> Result<Artefacts> {
+    let bessemer = controller(workspace, with, until)?;
     let agent = agent(workspace, until)?;
     let cache = Cache::from_env()?;
 
@@ -69,9 +79,12 @@ pub(crate) fn build(workspace: &Workspace, until: Instant) -> Result<Artefacts> 
     Ok(Artefacts { bessemer, ramdisk: folder, kubernetes, image })
 }
 
-fn controller(workspace: &Workspace, until: Instant) -> Result<PathBuf> {
-    // with the tests, as the lanes compile them: without, the crates' features differ and all would be built twice
-    cargo(workspace.cargo(&["build", "--workspace", "--lib", "--bins", "--tests"]), "controller", until)?;
+fn controller(workspace: &Workspace, with: With, until: Instant) -> Result<PathBuf> {
+    let arguments: &[&str] = match with {
+        With::Tests => &["build", "--workspace", "--lib", "--bins", "--tests"],
+        With::Nothing => &["build", "--package", "bessemer"],
+    };
+    cargo(workspace.cargo(arguments), "controller", until)?;
     Ok(workspace.target.join("debug/bessemer"))
 }
 

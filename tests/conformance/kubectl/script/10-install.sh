@@ -1,7 +1,7 @@
 # The definitions of our own kinds, and one whose every feature is used below.
 
 [our definitions]
-kubectl create -f crds/ | sort
+kubectl get crd -o name
 
 [they are established]
 kubectl wait --for=condition=Established crd --all --timeout=60s | sort

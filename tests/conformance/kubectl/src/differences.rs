@@ -108,7 +108,7 @@ impl Differences {
 
 const HEAD: &str = "\
 # Steps that a real kube-apiserver answers otherwise (-) than the embedded API (+), and why that is so.
-# BESSEMER_UPDATE_DIFFERENCES=1 cargo test -p bessemer-kubectl-script rewrites this file; a reason `?` fails the test.
+# BESSEMER_UPDATE_DIFFERENCES=1 cargo test -p bessemer --test kubectl rewrites this file; a reason `?` fails the test.
 ";
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use bessemer_images::cache::Cache;
 use bessemer_rack::{Host, HostSpec, Rack, Spec};
 use serde_json::Value;
 
-use crate::artefacts::{self, Artefacts};
+use crate::artefacts::{self, Artefacts, With};
 use crate::controller::Controller;
 use crate::kubectl::Kubectl;
 use crate::manifests::{Values, render};
@@ -59,7 +59,7 @@ pub(crate) fn run(workspace: &Workspace, keep: bool) -> Result<()> {
         deadline::show(build),
         deadline::show(PATH_ESTIMATE)
     ));
-    let artefacts = artefacts::build(workspace, deadline::after(BUILDS))?;
+    let artefacts = artefacts::build(workspace, With::Nothing, deadline::after(BUILDS))?;
     let mut phases = Phases::default();
     phases.reach("built", elapsed());
     first_light(workspace, &artefacts, phases, keep)

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::tally::Tally;
+use crate::artefacts::With;
 use crate::say::{elapsed, say};
 use crate::workspace::Workspace;
 use crate::{artefacts, deadline, demo};
@@ -16,7 +17,7 @@ use crate::{artefacts, deadline, demo};
 pub(super) const FAILURES_ESTIMATE: Duration = Duration::from_secs(4 * 60);
 
 pub(super) fn run(workspace: &Workspace, until: Instant, tally: &mut Tally) -> Result<()> {
-    let artefacts = artefacts::build(workspace, until)?;
+    let artefacts = artefacts::build(workspace, With::Tests, until)?;
     let mut count = |name: &str, result: Result<()>| match result {
         Ok(()) => {
             say(format!("ok: {name}"));
