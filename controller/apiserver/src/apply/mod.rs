@@ -15,6 +15,8 @@ mod path_element;
 mod reconcile;
 mod remove;
 mod scale;
+#[cfg(test)]
+mod tests;
 mod tracking;
 mod types;
 

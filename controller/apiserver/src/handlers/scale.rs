@@ -136,6 +136,7 @@ impl ScaleWriter<'_> {
         }
         apply::to_scale(&owners, &path, &versions).write_to(&mut live);
 
+        let applied = matches!(change, Change::Apply(_));
         let (new, warnings) = match change {
             Change::Apply(config) => {
                 let mut new = self.as_writer(|writer| {
@@ -156,7 +157,6 @@ impl ScaleWriter<'_> {
                     let why = metadata::uid_mismatch(self.write.resource(), object, sent);
                     return Err(ApiError::conflict(self.write.resource().subject(self.name), &why));
                 }
-                self.as_writer(|writer| apply::track(writer, Some(&live), &mut new, None));
                 (new, warnings)
             }
             Change::Patch(change) => {
@@ -166,13 +166,14 @@ impl ScaleWriter<'_> {
                 problems.extend(self.admit(&mut new, Source::Patch(&shown))?);
                 let refuse = |why: &str| patch::unfit(&shown, why);
                 let warnings = write::settle(problems, self.write.options.validation, refuse)?;
-                self.as_writer(|writer| apply::track(writer, Some(&live), &mut new, None));
                 (new, warnings)
             }
         };
         object::check_name(&new, self.name)?;
         self.carry_over(&new, object)?;
-        let scale_owners = Managed::of(&new);
+        // Upstream cannot track who writes the Scale of a custom kind: whoever owned the replicas loses them. An apply,
+        // which upstream cannot carry out at all, is tracked.
+        let scale_owners = if applied { Managed::of(&new) } else { Managed::default() };
         let api_version = self.write.resource().api_version();
         apply::from_scale(owners, scale_owners, &path, &api_version, &versions).write_to(object);
         Ok(warnings)
