@@ -12,6 +12,7 @@ pub mod bootstrap;
 pub mod cluster;
 pub mod clusterctl;
 pub mod conditions;
+pub mod contract;
 pub mod controlplane;
 mod crds;
 pub mod infrastructure;
