@@ -23,7 +23,11 @@ const NOT_WHOLE: [(&str, &str, &str); 12] = [
     ("capm3/bases/centos-kubeadm-config/centos-kubeadm-config.yaml", "KubeadmControlPlane", "field `version`"),
     ("capm3/bases/cluster/cluster-with-kcp.yaml", "KubeadmControlPlane", "field `type`"),
     ("capm3/bases/clusterclass/clusterclass.yaml", "ClusterClass", "field `required`"),
-    ("capm3/bases/opensuse-leap-kubeadm-config/opensuse-leap-kubeadm-config.yaml", "KubeadmControlPlane", "field `version`"),
+    (
+        "capm3/bases/opensuse-leap-kubeadm-config/opensuse-leap-kubeadm-config.yaml",
+        "KubeadmControlPlane",
+        "field `version`",
+    ),
     ("capm3/bases/ubuntu-kubeadm-config/ubuntu-kubeadm-config.yaml", "KubeadmControlPlane", "field `version`"),
     ("capm3/cluster-template-centos-md-remediation/md.yaml", "MachineDeployment", "field `spec`"),
     ("capm3/cluster-template-ubuntu-md-remediation/md.yaml", "MachineDeployment", "field `spec`"),

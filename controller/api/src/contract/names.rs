@@ -1,13 +1,14 @@
 //! Names of CRDs, which the contract has computed from the kind.
 
-/// The English plural of a kind.
+/// The English plural of a kind; one that ends in a single `s` is a plural already.
 #[must_use]
 pub fn plural(kind: &str) -> String {
     let lower = kind.to_ascii_lowercase();
     let consonant = |letter: Option<char>| letter.is_some_and(|letter| !"aeiou".contains(letter));
     match lower.strip_suffix('y') {
         Some(stem) if consonant(stem.chars().last()) => format!("{}ies", kind.get(..stem.len()).unwrap_or(kind)),
-        _ if ["s", "x", "z", "ch", "sh"].iter().any(|end| lower.ends_with(end)) => format!("{kind}es"),
+        _ if ["ss", "us", "x", "z", "ch", "sh"].iter().any(|end| lower.ends_with(end)) => format!("{kind}es"),
+        _ if lower.ends_with('s') => kind.to_owned(),
         _ => format!("{kind}s"),
     }
 }
