@@ -190,7 +190,10 @@ fn columns(version: &Value) -> Vec<Column> {
             name: name.to_owned(),
             kind: kind.to_owned(),
             format: text(from, "/format").to_owned(),
-            description: text(from, "/description").to_owned(),
+            description: match text(from, "/description") {
+                "" => format!("Custom resource definition column (in JSONPath format): {}", text(from, "/jsonPath")),
+                description => description.to_owned(),
+            },
             priority: from.get("priority").and_then(Value::as_i64).unwrap_or_default(),
             cell,
         })

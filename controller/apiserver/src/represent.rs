@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-use crate::handlers::Listed;
+use crate::handlers::{self, Listed};
 use crate::registry::Resource;
 use crate::request::Query;
 use crate::status::ApiError;
@@ -31,12 +31,22 @@ impl Form {
             "" | "Metadata" => Include::Metadata,
             "None" => Include::Nothing,
             "Object" => Include::Object,
-            other => return Err(ApiError::bad_request(format!("unrecognized includeObject value: {other:?}"))),
+            // Only matters to tables, as below.
+            _ => Include::Metadata,
         };
-        accept
-            .split(',')
-            .find_map(|range| form_of(range, include))
-            .ok_or_else(|| ApiError::not_acceptable("application/json"))
+        let odd = !matches!(query.get("includeObject"), "" | "Metadata" | "None" | "Object");
+        match accept.split(',').find_map(|range| form_of(range, include)) {
+            Some(Self::Table(_)) if odd => Err(ApiError::bad_request(format!(
+                "Unable to convert to Table as requested: includeObject: Invalid value: {:?}: must be 'Metadata', \
+                 'Object', 'None', or empty",
+                query.get("includeObject")
+            ))),
+            Some(form) => Ok(form),
+            None if accept.contains("as=") => {
+                Err(ApiError::not_acceptable("application/json, application/yaml, application/vnd.kubernetes.protobuf"))
+            }
+            None => Err(ApiError::no_representation()),
+        }
     }
 
     /// One served object in this form.
@@ -53,12 +63,18 @@ impl Form {
 
     /// A list of served objects in this form.
     pub(crate) fn list(self, resource: &Resource, objects: &[Value], version: u64) -> Value {
-        let metadata = json!({"resourceVersion": version.to_string()});
+        let mut metadata = json!({"resourceVersion": version.to_string()});
         match self {
-            Self::Whole => json!({
-                "kind": resource.list_kind, "apiVersion": resource.api_version(),
-                "metadata": metadata, "items": objects,
-            }),
+            Self::Whole => {
+                if resource.is_custom() {
+                    crate::object::set_field(&mut metadata, "continue", "".into());
+                }
+                let items = objects.iter().map(|object| handlers::listed_item(resource, object.clone()));
+                json!({
+                    "kind": resource.list_kind, "apiVersion": resource.api_version(),
+                    "metadata": metadata, "items": items.collect::<Vec<_>>(),
+                })
+            }
             Self::Table(include) => table::table(resource, objects.iter(), metadata, include, true),
             Self::Partial => json!({
                 "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
@@ -105,7 +121,7 @@ pub(crate) fn list(
                 return Some(Bytes::from(chunk));
             }
         }
-        chunk.extend(b"]}");
+        chunk.extend(b"]}\n");
         Some(Bytes::from(chunk))
     });
     let start = chunks.next().unwrap_or_default();
@@ -143,7 +159,7 @@ pub(crate) fn page_not_found() -> Response {
 
 /// A JSON answer.
 pub(crate) fn answer(code: StatusCode, body: &Value) -> Response {
-    json(code, body.to_string())
+    json(code, body.to_string() + "\n")
 }
 
 /// An answer that is JSON already.

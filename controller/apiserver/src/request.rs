@@ -72,9 +72,14 @@ impl ResourcePath {
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    pub(crate) fn parse(uri: &Uri) -> Result<Self, ApiError> {
-        let parsed = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri);
-        parsed.map(|query| Self(query.0)).map_err(|error| ApiError::bad_request(error.to_string()))
+    /// Reads a query as Go does: what is not well formed is as if it were not there.
+    pub(crate) fn parse(uri: &Uri) -> Self {
+        let pairs = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty() && !pair.contains(';'));
+        let pairs = pairs.filter_map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((unescape(name)?, unescape(value)?))
+        });
+        Self(pairs.collect())
     }
 
     /// The first value of a parameter, empty when it is absent.
@@ -107,6 +112,43 @@ impl Query {
             }
         }
     }
+}
+
+/// Decodes `%41` and `+`; `None` when a percent sign is followed by no number.
+fn unescape(text: &str) -> Option<String> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        plain.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let mut digit = || char::from(bytes.next()?).to_digit(16);
+                u8::try_from(digit()? * 16 + digit()?).ok()?
+            }
+            other => other,
+        });
+    }
+    Some(String::from_utf8_lossy(&plain).into_owned())
+}
+
+/// The usual form of a path under the old `/watch/`, which a few clients still use.
+pub(crate) fn usual_watch(uri: &Uri) -> Option<Uri> {
+    let parts: Vec<&str> = uri.path().split('/').collect();
+    let (head, rest) = match parts.as_slice() {
+        ["", "api", version, "watch", rest @ ..] => (format!("/api/{version}"), rest),
+        ["", "apis", group, version, "watch", rest @ ..] => (format!("/apis/{group}/{version}"), rest),
+        _ => return None,
+    };
+    // One object is watched as a list of it.
+    let (rest, name) = match rest {
+        ["namespaces", namespace, plural, name] => (["namespaces", namespace, plural].join("/"), Some(name)),
+        ["namespaces", _, _] => (rest.join("/"), None),
+        [plural, name] => ((*plural).to_owned(), Some(name)),
+        _ => (rest.join("/"), None),
+    };
+    let selector = name.map(|name| format!("&fieldSelector=metadata.name%3D{name}")).unwrap_or_default();
+    let query = uri.query().unwrap_or_default();
+    format!("{head}/{rest}?watch=1{selector}&{query}").parse().ok()
 }
 
 /// The media type of a body, without parameters; empty when not given.
@@ -221,6 +263,35 @@ fn summary(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn queries_are_read_as_go_reads_them() {
+        let uri: Uri = "/x?&limit=5&a=%41+b&bad=%zz&also%=1&semi=1;2&empty=&bare&a=2".parse().unwrap();
+        let query = Query::parse(&uri);
+        assert_eq!((query.get("limit"), query.all("a")), ("5", vec!["A b", "2"]));
+        for absent in ["bad", "also%", "semi"] {
+            assert!(!query.has(absent), "{absent}");
+        }
+        assert!(query.flag("empty") && query.flag("bare") && !query.flag("none"));
+    }
+
+    #[test]
+    fn old_watches_are_watches() {
+        let cases = [
+            ("/api/v1/watch/namespaces/n/pods?x=1", Some("/api/v1/namespaces/n/pods?watch=1&x=1")),
+            ("/api/v1/watch/namespaces", Some("/api/v1/namespaces?watch=1&")),
+            ("/api/v1/watch/namespaces/n", Some("/api/v1/namespaces?watch=1&fieldSelector=metadata.name%3Dn&")),
+            (
+                "/apis/g/v1/watch/namespaces/n/ws/a",
+                Some("/apis/g/v1/namespaces/n/ws?watch=1&fieldSelector=metadata.name%3Da&"),
+            ),
+            ("/api/v1/namespaces/watch", None),
+        ];
+        for (path, wanted) in cases {
+            let found = usual_watch(&path.parse().unwrap()).map(|uri| uri.to_string());
+            assert_eq!(found.as_deref(), wanted, "{path}");
+        }
+    }
 
     fn shown(path: &str) -> Option<String> {
         let p = ResourcePath::parse(path)?;

@@ -259,6 +259,13 @@ impl ApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(Subject::default())
     }
 
+    /// No form that the client takes is there at all.
+    pub(crate) fn no_representation() -> Self {
+        let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+                       application/vnd.kubernetes.protobuf";
+        Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message).about(Subject::default())
+    }
+
     pub(crate) fn not_acceptable(supported: &str) -> Self {
         let message = format!("only the following media types are accepted: {supported}");
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
@@ -395,7 +402,7 @@ impl fmt::Display for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut response = (self.0.code, self.to_value().to_string()).into_response();
+        let mut response = (self.0.code, self.to_value().to_string() + "\n").into_response();
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.0.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());

@@ -48,7 +48,9 @@ pub(crate) fn row(resource: &Resource, object: &Value, include: Include) -> Valu
     let mut row = Map::new();
     row.insert("cells".to_owned(), cells.into());
     match include {
-        Include::Nothing => {}
+        Include::Nothing => {
+            row.insert("object".to_owned(), Value::Null);
+        }
         Include::Metadata => {
             row.insert("object".to_owned(), partial(object));
         }

@@ -54,7 +54,8 @@ impl ListOptions {
             (query.get("resourceVersion"), query.get("resourceVersionMatch"), query.get("continue"));
         check(list_causes(version, matching, after, query.has("sendInitialEvents")))?;
         let selector = selector(call)?;
-        let limit = usize::try_from(limit).unwrap_or_default();
+        // From any version, upstream answers out of its cache, whole.
+        let limit = if version == "0" { 0 } else { usize::try_from(limit).unwrap_or_default() };
         if !after.is_empty() {
             if !matches!(version, "" | "0") {
                 return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
@@ -64,8 +65,6 @@ impl ListOptions {
         let number =
             parse_version(version).map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))?;
         let exact = matching == "Exact" || (matching.is_empty() && limit > 0 && number > 0);
-        // From any version, upstream answers out of its cache, whole.
-        let limit = if version == "0" { 0 } else { limit };
         Ok(Self { selector, wanted: if exact { Wanted::Exact(number) } else { Wanted::Newest(number) }, limit })
     }
 }

@@ -35,11 +35,11 @@ use crate::access::{self, Attributes, User};
 use crate::core::Core;
 use crate::registry::{Flavour, Resource};
 use crate::represent::{self, Form};
-use crate::request::{Query, ResourcePath, read_body};
+use crate::request::{Query, ResourcePath, read_body, usual_watch};
 use crate::status::ApiError;
 use crate::{discovery, openapi, pretty};
 
-pub(crate) use read::Listed;
+pub(crate) use read::{Listed, listed_item};
 
 /// A request about a resource, with all that the verbs need.
 pub(crate) struct Call {
@@ -77,11 +77,11 @@ impl Call {
 }
 
 /// Answers any request; errors become a Status.
-pub(crate) async fn handle(core: Arc<Core>, request: Request<Body>) -> Response {
-    let query = match Query::parse(request.uri()) {
-        Ok(query) => query,
-        Err(error) => return error.into_response(),
-    };
+pub(crate) async fn handle(core: Arc<Core>, mut request: Request<Body>) -> Response {
+    if let Some(uri) = usual_watch(request.uri()) {
+        *request.uri_mut() = uri;
+    }
+    let query = Query::parse(request.uri());
     let is_watch = request.method() == Method::GET && query.flag("watch");
     let pretty = !is_watch && pretty::is_wanted(&query, request.headers());
     let response = match core.limits().enter(request.method(), is_watch).await {

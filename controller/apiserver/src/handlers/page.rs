@@ -47,7 +47,7 @@ impl Token {
             let at = text.bytes().position(|c| !alphabet(&c)).unwrap_or(odd);
             format!("illegal base64 data at input byte {at}")
         })?;
-        let encoded: Encoded = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        let encoded: Encoded = serde_json::from_slice(&bytes).map_err(|error| problem(&bytes, &error))?;
         if encoded.v != FORMAT {
             return Err(format!("server does not recognize this encoded version {}", encoded.v));
         }
@@ -63,6 +63,23 @@ impl Token {
             return Err(encoded.start);
         }
         Ok(Self { version: u64::try_from(encoded.rv).ok(), start: start.to_owned() })
+    }
+}
+
+/// What is wrong with the JSON of a token, in Go's words where it does not even begin.
+fn problem(bytes: &[u8], error: &serde_json::Error) -> String {
+    match bytes.first() {
+        None => "unexpected end of JSON input".to_owned(),
+        Some(first) if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
+            let shown = match char::from(*first) {
+                '\'' => "\\'".to_owned(),
+                c @ ('\u{0}'..='\u{1f}' | '\u{7f}') => format!("\\x{:02x}", u32::from(c)),
+                c @ '\u{80}'..='\u{9f}' => format!("\\u{:04x}", u32::from(c)),
+                c => c.to_string(),
+            };
+            format!("invalid character '{shown}' looking for beginning of value")
+        }
+        Some(_) => error.to_string(),
     }
 }
 
@@ -91,6 +108,7 @@ mod tests {
         let encode = |text: &str| URL_SAFE_NO_PAD.encode(text);
         let cases = [
             ("x".to_owned(), "illegal base64 data at input byte 0"),
+            ("nonsense".to_owned(), "invalid character '\\u009e' looking for beginning of value"),
             ("abc=".to_owned(), "illegal base64 data at input byte 3"),
             (
                 encode(r#"{"v":"meta.k8s.io/v1","rv":0,"start":"a"}"#),

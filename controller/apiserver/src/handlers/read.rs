@@ -32,7 +32,9 @@ pub(super) fn get(core: &Core, call: &Call, name: &str) -> Result<Response, ApiE
     if call.form == Form::Whole
         && let Some(bytes) = as_stored(&call.resource, &found)
     {
-        return Ok(represent::json(StatusCode::OK, bytes.into_owned()));
+        let mut bytes = bytes.into_owned();
+        bytes.push(b'\n');
+        return Ok(represent::json(StatusCode::OK, bytes));
     }
     Ok(represent::answer(StatusCode::OK, &call.form.object(&call.resource, &served(&call.resource, &found)?)))
 }
@@ -172,16 +174,19 @@ impl Listed {
     }
 }
 
-fn item(form: Form, resource: &Resource, mut object: Value) -> Vec<u8> {
+/// A served object as an item of a list of its kind.
+pub(crate) fn listed_item(resource: &Resource, mut object: Value) -> Value {
+    // Items of built-in kinds do not say what they are; upstream's list types do that for them.
+    if !resource.is_custom() {
+        crate::object::remove_field(&mut object, "kind");
+        crate::object::remove_field(&mut object, "apiVersion");
+    }
+    object
+}
+
+fn item(form: Form, resource: &Resource, object: Value) -> Vec<u8> {
     let item = match form {
-        Form::Whole => {
-            // Items of built-in kinds do not say what they are; upstream's list types do that for them.
-            if !resource.is_custom() {
-                crate::object::remove_field(&mut object, "kind");
-                crate::object::remove_field(&mut object, "apiVersion");
-            }
-            object
-        }
+        Form::Whole => listed_item(resource, object),
         Form::Partial => crate::table::partial(&object),
         Form::Table(include) => crate::table::row(resource, &object, include),
     };

@@ -19,6 +19,10 @@ pub(super) fn parse(resource: &Resource, text: &str) -> Result<Vec<Rule>, String
         let Some((field, value, equal)) = term_parts(term) else {
             return Err(format!("invalid selector: '{text}'; can't understand '{term}'"));
         };
+        // Says nothing, upstream finds.
+        if field.is_empty() && value.is_empty() && equal {
+            continue;
+        }
         let value = unescape(value).map_err(|why| format!("invalid field selector: {why}"))?;
         rules.push((field, value, equal));
     }
