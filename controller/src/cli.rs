@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::Controllers;
 use crate::logging::LogFormat;
+use crate::serve::ServeOptions;
 use crate::up::Subnet;
 
 /// Turns racks of bare servers into Kubernetes clusters.
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     /// Run on this machine: a Kubernetes API of its own, the controllers, and with `--interface` the boot server and the
     /// agents' endpoint.
     Up(UpOptions),
+    /// Run the controllers against a Kubernetes API that is there already.
+    Serve(ServeOptions),
 }
 
 /// Where `bessemer up` listens and what it serves.
@@ -79,6 +82,10 @@ pub(crate) struct UpOptions {
     /// Where the Kubernetes API listens for kubectl.
     #[arg(long, value_name = "IP:PORT", env = "BESSEMER_API", default_value = "127.0.0.1:6443")]
     pub(crate) api: SocketAddr,
+
+    /// Where metrics and `/healthz` are served without TLS [default: nowhere].
+    #[arg(long, value_name = "IP:PORT", env = "BESSEMER_METRICS")]
+    pub(crate) metrics: Option<SocketAddr>,
 
     /// A directory of OS images, served as `http://ADDRESS:HTTP-PORT/images/NAME`.
     #[arg(long, value_name = "DIR")]

@@ -3,6 +3,9 @@
 mod cli;
 mod controllers;
 mod logging;
+mod metrics;
+mod serve;
+mod signals;
 mod up;
 
 use std::process::ExitCode;
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Up(options) => runtime.block_on(Box::pin(up::run(options))),
+        Command::Serve(options) => runtime.block_on(Box::pin(serve::run(options))),
     };
     // A blocking read that hangs must not keep the process.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use crate::builtin::DEFINITIONS;
 use crate::gc::{self, Work};
 use crate::limits::Limits;
+use crate::metrics::Metrics;
 use crate::registry::Registry;
 use crate::store::{Change, Index, Store, StoreError};
 
@@ -16,6 +17,7 @@ pub(crate) struct Core {
     registry: SharedRegistry,
     closing: watch::Sender<bool>,
     garbage: Arc<Work>,
+    metrics: Metrics,
     limits: Limits,
 }
 
@@ -63,7 +65,14 @@ impl Core {
         };
         let store = Store::open(file, loaded, Box::new(hook))?;
         gc::start(store.handle().clone(), registry.clone(), Arc::clone(&work)).map_err(StoreError::Thread)?;
-        Ok(Self { store, registry, closing: watch::Sender::new(false), garbage: work, limits: Limits::default() })
+        Ok(Self {
+            store,
+            registry,
+            closing: watch::Sender::new(false),
+            garbage: work,
+            metrics: Metrics::default(),
+            limits: Limits::default(),
+        })
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -72,6 +81,10 @@ impl Core {
 
     pub(crate) fn store(&self) -> &Store {
         &self.store
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     pub(crate) fn registry(&self) -> Arc<Registry> {

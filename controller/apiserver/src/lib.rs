@@ -48,6 +48,7 @@ mod health;
 mod jsonpath;
 mod lifecycle;
 mod limits;
+mod metrics;
 mod object;
 mod openapi;
 mod pretty;
@@ -148,6 +149,12 @@ impl ApiServer {
             self.install("apiextensions.k8s.io", "customresourcedefinitions", definition.clone(), false).await?;
         }
         Ok(())
+    }
+
+    /// What the server counts, as OpenMetrics text.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        self.core.metrics().text(&self.core.store().read())
     }
 
     /// What every cluster has: its namespaces, roles and bindings.

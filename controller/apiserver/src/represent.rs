@@ -148,6 +148,14 @@ fn form_of(range: &str, include: Include) -> Option<Form> {
     }
 }
 
+/// Metrics, in the form that scrapers read.
+pub(crate) fn metrics(text: String) -> Response {
+    const KIND: HeaderValue = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+    let mut response = (StatusCode::OK, text).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, KIND);
+    response
+}
+
 /// The answer where nothing is served at all.
 pub(crate) fn page_not_found() -> Response {
     let mut response = (StatusCode::NOT_FOUND, "404 page not found\n").into_response();

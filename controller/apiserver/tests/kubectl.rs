@@ -83,8 +83,18 @@ spec: {size: 3}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stock_kubectl_works() {
+    with_kubectl("stock_kubectl_works", script).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn built_in_kinds_are_created_in_protobuf_and_roles_decide() {
+    with_kubectl("built_in_kinds_are_created_in_protobuf_and_roles_decide", built_in_kinds).await;
+}
+
+/// Starts a server over HTTPS and runs a script against it.
+async fn with_kubectl(test: &str, script: fn(&Kubectl<'_>)) {
     let Some(program) = find_kubectl() else {
-        println!("SKIP stock_kubectl_works: no kubectl in PATH and BESSEMER_KUBECTL is not set");
+        println!("SKIP {test}: no kubectl in PATH and BESSEMER_KUBECTL is not set");
         return;
     };
     let dir = tempfile::TempDir::new().unwrap();
@@ -109,6 +119,64 @@ async fn stock_kubectl_works() {
 
     stop.send(()).unwrap();
     tokio::time::timeout(Duration::from_secs(10), serving.finished()).await.expect("the listener did not stop");
+}
+
+fn built_in_kinds(kubectl: &Kubectl<'_>) {
+    for (arguments, wanted) in [
+        ("create namespace lab", "namespace/lab created"),
+        ("create configmap c -n lab --from-literal=a=b", "configmap/c created"),
+        ("create secret generic s -n lab --from-literal=a=b", "secret/s created"),
+        ("create serviceaccount robot -n lab", "serviceaccount/robot created"),
+        (
+            "create role reader -n lab --verb=get,list --resource=configmaps",
+            "role.rbac.authorization.k8s.io/reader created",
+        ),
+        ("create rolebinding rb -n lab --role=reader --user=bob", "rolebinding.rbac.authorization.k8s.io/rb created"),
+        ("create clusterrole cr --verb=get --resource=namespaces", "clusterrole.rbac.authorization.k8s.io/cr created"),
+        (
+            "create clusterrolebinding crb --clusterrole=view --serviceaccount=lab:robot",
+            "clusterrolebinding.rbac.authorization.k8s.io/crb created",
+        ),
+    ] {
+        let out = kubectl.ok(&arguments.split(' ').collect::<Vec<_>>(), "");
+        assert_eq!(out.trim(), wanted);
+    }
+    assert_eq!(kubectl.ok(&["get", "secret", "s", "-n", "lab", "-o", "jsonpath={.data.a}"], ""), "Yg==");
+    let bound = kubectl.ok(&["get", "clusterrolebinding", "crb", "-o", "wide"], "");
+    assert!(bound.contains("ClusterRole/view") && bound.contains("lab/robot"), "{bound}");
+
+    let can = |arguments: &str| {
+        let arguments: Vec<&str> = ["auth", "can-i"].into_iter().chain(arguments.split(' ')).collect();
+        String::from_utf8_lossy(&kubectl.run(&arguments, "").stdout).trim().to_owned()
+    };
+    for (question, answer) in [
+        ("delete secrets", "yes"),
+        ("get configmaps -n lab --as bob", "yes"),
+        ("get configmaps -n default --as bob", "no"),
+        ("delete configmaps -n lab --as bob", "no"),
+        ("get configmaps --as system:serviceaccount:lab:robot", "yes"),
+        ("get secrets --as system:serviceaccount:lab:robot", "no"),
+        ("get /version --as bob", "yes"),
+        ("get /metrics --as bob", "no"),
+    ] {
+        assert_eq!(can(question), answer, "{question}");
+    }
+    kubectl.fails(
+        &["get", "secrets", "-n", "lab", "--as", "bob"],
+        "",
+        "secrets is forbidden: User \"bob\" cannot list resource \"secrets\" in API group \"\" in the namespace \"lab\"",
+    );
+    let who = kubectl.ok(&["auth", "whoami"], "");
+    assert!(who.contains("bessemer-admin") && who.contains("system:masters"), "{who}");
+    assert!(kubectl.ok(&["auth", "can-i", "--list", "-n", "lab", "--as", "bob"], "").contains("configmaps"));
+    assert!(kubectl.ok(&["get", "clusterrole", "view", "-o", "yaml"], "").contains("- configmaps"));
+
+    kubectl.ok(&["wait", "--for=create", "cm/kube-root-ca.crt", "sa/default", "-n", "lab", "--timeout=20s"], "");
+    kubectl.ok(&["delete", "configmap", "c", "-n", "lab", "--cascade=foreground", "--timeout=20s"], "");
+    kubectl.ok(&["delete", "secret", "s", "-n", "lab", "--cascade=orphan", "--timeout=20s"], "");
+    kubectl.ok(&["delete", "ns", "lab", "--timeout=20s"], "");
+    assert!(kubectl.ok(&["get", "--raw", "/readyz?verbose"], "").ends_with("readyz check passed\n"));
+    assert!(kubectl.ok(&["get", "--raw", "/metrics"], "").contains("apiserver_request_total{"));
 }
 
 fn script(kubectl: &Kubectl<'_>) {

@@ -11,10 +11,12 @@ mod hosts;
 mod infrastructure;
 mod kubernetes;
 mod metal3;
+mod metrics;
 pub mod outside;
 mod site;
 mod workload;
 
 pub use hosts::Hosts;
+pub use metrics::metrics;
 pub use site::{Group, Outside, Site, StartError};
 pub use workload::KubeWorkloadClusters;

@@ -5,7 +5,6 @@ mod boot_directory;
 mod interface;
 mod lock;
 mod preflight;
-mod shutdown;
 mod site;
 mod subnet;
 
@@ -25,9 +24,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::UpOptions;
+use crate::metrics;
+use crate::signals::Signals;
 use boot_directory::Directory;
 use preflight::{BootReady, Ready};
-use shutdown::Signals;
 pub(crate) use subnet::Subnet;
 
 /// How long a host may use its address before it asks again. Long, as an installed host keeps asking and an address is
@@ -107,6 +107,9 @@ async fn start(
         copy_kubeconfig(&serving.kubeconfig_path, path)?;
     }
     let api_address = serving.local_addr;
+    if let Some(address) = options.metrics {
+        metrics::serve(address, Some(api.clone()), stop.clone()).await?;
+    }
     parts.spawn(async move {
         serving.finished().await;
         "the Kubernetes API"

@@ -176,7 +176,7 @@ mod tests {
 
     fn options(arguments: &[&str]) -> UpOptions {
         let base = ["bessemer", "up", "--interface", "lo", "--ramdisk", "/nonexistent"];
-        let Command::Up(options) = Cli::parse_from(base.iter().chain(arguments)).command;
+        let Command::Up(options) = Cli::parse_from(base.iter().chain(arguments)).command else { panic!("not up") };
         options
     }
 

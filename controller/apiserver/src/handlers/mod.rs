@@ -20,6 +20,7 @@ mod watch;
 mod write;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -33,6 +34,7 @@ use self::options::Options;
 use self::write::{Ownership, Write};
 use crate::access::{self, Attributes, User};
 use crate::core::Core;
+use crate::metrics::About;
 use crate::registry::{Flavour, Resource};
 use crate::represent::{self, Form};
 use crate::request::{Query, ResourcePath, read_body, usual_watch};
@@ -84,10 +86,12 @@ pub(crate) async fn handle(core: Arc<Core>, mut request: Request<Body>) -> Respo
     let query = Query::parse(request.uri());
     let is_watch = request.method() == Method::GET && query.flag("watch");
     let pretty = !is_watch && pretty::is_wanted(&query, request.headers());
+    let (about, begun) = (About::of(&core.registry(), request.method(), request.uri().path(), &query), Instant::now());
     let response = match core.limits().enter(request.method(), is_watch).await {
         Ok(place) => route(&core, request, query, place).await.unwrap_or_else(IntoResponse::into_response),
         Err(error) => error.into_response(),
     };
+    core.metrics().count(about, response.status().as_u16(), begun.elapsed());
     if pretty { pretty::indent(response) } else { response }
 }
 
@@ -102,6 +106,9 @@ async fn route(
     let path = ResourcePath::parse(head.uri.path());
     let user = admit(core, &head, path.as_ref(), &query)?;
     let Some(path) = path else {
+        if head.uri.path() == "/metrics" {
+            return Ok(represent::metrics(core.metrics().text(&core.store().read())));
+        }
         if let Some(answer) = discovery::answer(&registry, &head, &query)? {
             return Ok(answer);
         }

@@ -14,8 +14,10 @@ use time::{Duration, OffsetDateTime};
 use super::{ServeError, file_error};
 
 const AUTHORITY_LIFE: Duration = Duration::days(3650);
-/// Certificates are issued at each start, so that this is how long one run may last.
+/// Certificates are issued at each start, and again when two thirds of this are over.
 const CERTIFICATE_LIFE: Duration = Duration::days(365);
+/// When certificates are issued anew.
+pub(super) const RENEW_AFTER: std::time::Duration = std::time::Duration::from_secs(243 * 24 * 3600);
 /// Clocks of clients may be behind ours by this much.
 const CLOCK_SLACK: Duration = Duration::hours(1);
 

@@ -11,6 +11,7 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -98,20 +99,57 @@ impl ApiServer {
 
         let names = server_names(local_addr.ip(), names);
         let authority = identity::Authority::load_or_create(&self.dir.join("pki"))?;
-        let server = authority.issue_server(&names)?;
-        let admin = authority.issue_admin()?;
+        let shown = Arc::new(tls::Shown::new(&authority.issue_server(&names)?)?);
         let token = identity::load_or_create_token(&self.dir.join("admin.token"))?;
-        let config = tls::server_config(&authority, server)?;
+        let config = tls::server_config(&authority, Arc::clone(&shown))?;
 
         let kubeconfig_path = self.dir.join("admin.kubeconfig");
-        let host = names.first().map_or("localhost", String::as_str);
-        let text = kubeconfig::admin(host, local_addr.port(), authority.pem(), &admin);
-        identity::write_private(&kubeconfig_path, &text)?;
+        let issued = Issued { authority, names, port: local_addr.port(), kubeconfig: kubeconfig_path.clone(), shown };
+        issued.write_kubeconfig()?;
 
-        self.core.publish_root_ca(authority.pem());
-        let task = tokio::spawn(listen::run(listener, config, self.router(), auth::Token::new(token), shutdown));
+        self.core.publish_root_ca(issued.authority.pem());
+        let renewal = tokio::spawn(issued.renew());
+        let router = self.router();
+        let task = tokio::spawn(async move {
+            listen::run(listener, config, router, auth::Token::new(token), shutdown).await;
+            renewal.abort();
+        });
         tracing::info!(%local_addr, kubeconfig = %kubeconfig_path.display(), "the Kubernetes API is served");
         Ok(Serving { local_addr, kubeconfig_path, task })
+    }
+}
+
+/// What was issued for a listener, and is issued anew before it ends.
+struct Issued {
+    authority: identity::Authority,
+    names: Vec<String>,
+    port: u16,
+    kubeconfig: PathBuf,
+    shown: Arc<tls::Shown>,
+}
+
+impl Issued {
+    fn write_kubeconfig(&self) -> Result<(), ServeError> {
+        let admin = self.authority.issue_admin()?;
+        let host = self.names.first().map_or("localhost", String::as_str);
+        let text = kubeconfig::admin(host, self.port, self.authority.pem(), &admin);
+        identity::write_private(&self.kubeconfig, &text)
+    }
+
+    fn reissue(&self) -> Result<(), ServeError> {
+        self.shown.replace(&self.authority.issue_server(&self.names)?)?;
+        self.write_kubeconfig()
+    }
+
+    /// Issues certificates anew when two thirds of their life are over, for as long as it runs.
+    async fn renew(self) {
+        loop {
+            tokio::time::sleep(identity::RENEW_AFTER).await;
+            match self.reissue() {
+                Ok(()) => tracing::info!("certificates are issued anew"),
+                Err(error) => tracing::error!(%error, "certificates cannot be issued anew; restart before they end"),
+            }
+        }
     }
 }
 

@@ -194,6 +194,11 @@ impl Index {
         gone.flat_map(|(_, keys)| keys).cloned().collect()
     }
 
+    /// How many objects of each resource there are.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (Arc<str>, usize)> {
+        self.collections.iter().map(|(resource, collection)| (Arc::clone(resource), collection.objects.len()))
+    }
+
     /// Objects whose deletion has begun. Looks into every object, which is for the start only.
     pub(crate) fn deleting(&self) -> Vec<(Key, Arc<Value>)> {
         const MARK: &[u8] = b"\"deletionTimestamp\"";

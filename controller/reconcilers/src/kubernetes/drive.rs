@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use kube::Resource;
@@ -13,6 +13,8 @@ use kube::runtime::Controller;
 use kube::runtime::controller::{Action, Config};
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
+
+use crate::metrics;
 
 use super::{Backoff, Key, ReconcileError, jitter};
 
@@ -66,7 +68,9 @@ pub(crate) async fn drive<K, R>(
         .run(
             |object: Arc<K>, context: Arc<Driven<R>>| async move {
                 let key = Key::of(object.as_ref());
+                let begun = Instant::now();
                 let result = context.reconciler.reconcile(&key).await;
+                metrics::count(context.name, begun.elapsed(), result.is_ok());
                 if result.is_ok() {
                     context.failures(&key, false);
                 }
