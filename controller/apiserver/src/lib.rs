@@ -8,10 +8,11 @@
 //! # let _ = router; Ok(()) }
 //! ```
 //!
-//! Served: get, list, watch, create, update, patch (JSON, merge, strategic for built-ins), delete, deletecollection and
-//! the status subresource, for Namespace, Secret, ConfigMap, Event, Lease, CustomResourceDefinition and every kind a
-//! definition adds. Not served yet: server-side apply (answers 415), CEL rules, conversion webhooks, authorization
-//! (every authenticated client is an administrator), protobuf bodies, foreground deletion (done as background).
+//! Served: every verb, server-side apply, the status and scale subresources, for the built-in kinds that controllers and
+//! `kubectl` need (see `builtin`), and every kind a definition adds; protobuf bodies of the built-in kinds; reviews of
+//! access. Enforced: role-based access control for whoever comes through the HTTPS listener; schemas and the rules of each
+//! kind; garbage collection in the background, in the foreground and by orphaning. Stored only: webhook configurations.
+//! Left out: escalation checks of roles, tokens of service accounts, aggregated APIs.
 //!
 //! # What is kept, and how
 //! Objects are in `apiserver.redb`, with two journals beside it that take each write first; a backup has all three. A
