@@ -94,20 +94,24 @@ async fn serve(options: &ServeOptions, stop: CancellationToken) -> anyhow::Resul
     };
     let mut controllers = Box::pin(site.run(outside, options.controllers.groups().clone()));
     let lost = tokio::select! {
+        // They end by themselves only when told to.
         () = controllers.as_mut() => None,
-        lost = lead.keep(&stop) => lost,
+        lost = lead.keep(&ended) => Some((lost, controllers)),
     };
     ended.cancel();
-    if lost.is_some() {
-        // Another copy may be at work already: what is under way here must not go on for long.
-        if tokio::time::timeout(leader::GRACE, controllers).await.is_err() {
-            tracing::warn!("reconciles were cut off: the lead is lost");
+    match lost {
+        None => {}
+        Some((None, controllers)) => controllers.await,
+        Some((Some(why), controllers)) => {
+            // Another copy may be at work soon: what is under way here must not go on for long.
+            if tokio::time::timeout(leader::GRACE, controllers).await.is_err() {
+                tracing::warn!("reconciles were cut off: the lead is lost");
+            }
+            bail!("{why}");
         }
-    } else {
-        controllers.await;
-        lead.release().await;
     }
-    lost.map_or(Ok(()), |why| bail!("{why}"))
+    lead.release().await;
+    Ok(())
 }
 
 async fn connect(options: &ServeOptions) -> anyhow::Result<Client> {
