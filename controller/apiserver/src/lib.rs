@@ -25,6 +25,10 @@
 //! has up to 8192 changes, 16 MiB and 15 minutes of each resource, and ends with the process: what is older is answered
 //! with 410, as upstream answers it after a compaction.
 //!
+//! # Owners of fields
+//! Every write keeps `managedFields` as upstream does. Two things differ: an apply to the Scale of a custom kind works
+//! (upstream answers 500), and the texts for broken YAML are those of another reader.
+//!
 //! # Limits
 //! Objects 1.5 MiB (as JSON), bodies 3 MiB; 400 reads and 200 writes at once, 2048 more waiting of each (then 429),
 //! 4096 watches; 1024 connections, heads of 64 KiB, 250 streams a connection. A client that takes nothing of what is
@@ -42,6 +46,9 @@ mod crd;
 mod discovery;
 mod expire;
 mod flavour;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod gc;
 mod gotext;
 mod handlers;

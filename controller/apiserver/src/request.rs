@@ -101,17 +101,6 @@ impl Query {
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.has(name) && !matches!(self.get(name), "0") && !self.get(name).eq_ignore_ascii_case("false")
     }
-
-    /// Whether nothing may be stored.
-    pub(crate) fn dry_run(&self) -> Result<bool, ApiError> {
-        match self.get("dryRun") {
-            "" => Ok(false),
-            "All" => Ok(true),
-            other => {
-                Err(ApiError::bad_request(format!("dryRun: Unsupported value: {other:?}: supported values: \"All\"")))
-            }
-        }
-    }
 }
 
 /// Decodes `%41` and `+`; `None` when a percent sign is followed by no number.

@@ -140,6 +140,9 @@ proptest! {
     /// A manager that applies nothing any more leaves no trace of what it alone had.
     #[test]
     fn what_is_no_longer_applied_goes(config in any_config()) {
+        // Nobody owns an empty set or list map, so upstream leaves it.
+        let is_empty = |path: &str| config.pointer(path) == Some(&json!([]));
+        prop_assume!(!is_empty("/spec/set") && !is_empty("/spec/items"));
         let empty = json!({"apiVersion": "v1", "kind": "K", "metadata": {"name": "x"}});
         let new = write("m", |writer| apply(writer, None, &config, false)).unwrap();
         let gone = write("m", |writer| apply(writer, Some(&new), &empty, false)).unwrap();

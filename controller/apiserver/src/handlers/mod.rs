@@ -31,6 +31,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use self::metadata::Source;
 use self::options::Options;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use self::patch::try_patch;
 use self::write::{Ownership, Write};
 use crate::access::{self, Attributes, User};
 use crate::core::Core;

@@ -140,6 +140,18 @@ impl Change {
     }
 }
 
+/// Carries out a patch of the kind numbered `kind` for the fuzz targets.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn try_patch(schema: &crate::schema::Schema, kind: u8, object: &mut Value, patch: &[u8]) {
+    let Ok((patch, _)) = body::json(patch) else { return };
+    // A refusal is as good as a result.
+    let _ = match kind {
+        0 => JsonPatch::parse(patch).and_then(|patch| patch.apply(object)),
+        1 => merge(object, patch, 0),
+        _ => strategic::merge(schema, object, patch),
+    };
+}
+
 /// Merge patch (RFC 7386).
 fn merge(target: &mut Value, patch: Value, depth: usize) -> Result<(), ApiError> {
     if depth > write::DEPTH_LIMIT {

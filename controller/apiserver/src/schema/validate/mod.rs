@@ -81,12 +81,5 @@ pub(crate) fn unreadable(schema: &Schema, object: &Value) -> Option<String> {
     embedded::unreadable(schema, object, &Path::root(""))
 }
 
-/// As [`validate`], for a value that is no object of its own, whose fields are named under `path`, in texts too.
-pub(crate) fn validate_at(schema: &Schema, value: &Value, path: &str) -> Vec<Cause> {
-    let mut run = Run::new("", MOST_CAUSES);
-    run.node(schema, value, None, &Path::root(path));
-    run.into_causes()
-}
-
 #[cfg(test)]
 mod tests;
