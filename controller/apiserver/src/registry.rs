@@ -116,7 +116,9 @@ impl Resource {
 
     /// As [`Self::subject`], for validation errors, which name the kind.
     pub(crate) fn kind_subject(&self, name: &str) -> Subject {
-        Subject { group: self.group.clone(), kind: self.kind.clone(), name: name.to_owned() }
+        // Events of both groups are checked as those of the core group.
+        let group = if self.flavour == Flavour::NewEvent { String::new() } else { self.group.clone() };
+        Subject { group, kind: self.kind.clone(), name: name.to_owned() }
     }
 
     /// Whether tables of it begin with a column of names.

@@ -47,6 +47,17 @@ pub(super) struct Remarks {
 
 /// Brings an object that a client sent into the form that may be stored: right kind, known fields, defaults filled in.
 pub(super) fn admit(call: &Call, object: &mut Value, source: Source<'_>) -> Result<Remarks, ApiError> {
+    if call.resource.message.is_some()
+        && let Some(fields) = object.as_object_mut()
+    {
+        // A built-in kind need not say what it is: its path does.
+        for (field, said) in [("kind", call.resource.kind.clone()), ("apiVersion", call.resource.api_version())] {
+            let missing = fields.get(field).is_none_or(|found| found.as_str() == Some(""));
+            if missing && matches!(source, Source::Body(_)) {
+                fields.insert(field.to_owned(), said.into());
+            }
+        }
+    }
     let is_ours = object.get("kind").and_then(Value::as_str).is_none_or(|kind| kind == call.resource.kind);
     if let Some(message) = call.resource.message.filter(|_| is_ours) {
         decode::check(message, object).map_err(|why| match source {

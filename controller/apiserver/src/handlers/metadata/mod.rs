@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{Call, patch};
 use crate::apply::metadata_schema;
 use crate::gotext;
+use crate::builtin::Message;
 use crate::object;
 use crate::registry::{Flavour, Resource};
 use crate::schema;
@@ -112,6 +113,9 @@ fn check_kind(call: &Call, object: &Value, source: Source<'_>) -> Result<(), Api
         });
     }
     let wanted = resource.api_version();
+    if let Some(message) = resource.message.filter(|_| kind != resource.kind || version != wanted) {
+        return Err(unlike(resource, message, kind, version));
+    }
     let is_patch = matches!(source, Source::Patch(_));
     if version != wanted && !(is_patch && resource.is_custom()) {
         return Err(ApiError::bad_request(format!(
@@ -120,12 +124,6 @@ fn check_kind(call: &Call, object: &Value, source: Source<'_>) -> Result<(), Api
     }
     if kind == resource.kind && version == wanted {
         return Ok(());
-    }
-    if !resource.is_custom() {
-        let wanted = &resource.kind;
-        return Err(ApiError::bad_request(format!(
-            "the kind in the data ({kind}) does not match the expected kind ({wanted})"
-        )));
     }
     // Upstream reads custom objects of any kind, and then finds that they are not valid.
     let mut causes = Vec::new();
@@ -264,4 +262,17 @@ pub(super) fn uid_mismatch(resource: &Resource, old: &Value, sent: &str) -> Stri
          UID in precondition: {sent}, UID in object meta: {}",
         object::uid(old)
     )
+}
+
+/// The refusal of an object of another kind or version where one of a built-in kind belongs.
+fn unlike(resource: &Resource, message: &Message, kind: &str, version: &str) -> ApiError {
+    let package = message.name.split('.').next().unwrap_or_default();
+    let is_known = version == resource.api_version() && Message::named(&format!("{package}.v1.{kind}")).is_some();
+    let why = if is_known {
+        format!("converting (v1.{kind}) to ({package}.{}): unknown conversion", resource.kind)
+    } else {
+        format!("no kind \"{kind}\" is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:111\"")
+    };
+    let version = version.rsplit('/').next().unwrap_or(version);
+    ApiError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {}: {why}", resource.kind))
 }
