@@ -30,7 +30,7 @@ impl Roles {
         let mut rules = Vec::new();
         for binding in index.list(CLUSTER_BINDINGS, "") {
             if binds(&binding, user, "") {
-                rules.extend(rules_of(index, &binding, "").into_iter());
+                rules.extend(rules_of(index, &binding, ""));
             }
         }
         if !namespace.is_empty() {
@@ -125,7 +125,7 @@ impl Rule {
         }
         has(&self.groups, &wanted.group)
             && self.names_resource(wanted)
-            && (self.names.is_empty() || self.names.iter().any(|name| *name == wanted.name))
+            && (self.names.is_empty() || self.names.contains(&wanted.name))
     }
 
     fn names_resource(&self, wanted: &Attributes) -> bool {

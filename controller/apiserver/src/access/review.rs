@@ -15,15 +15,12 @@ pub(crate) fn answer(index: &Index, user: &User, resource: &Resource, mut review
         "SubjectAccessReview" | "LocalSubjectAccessReview" => {
             access(index, resource, &subject(resource, &review)?, &review)?
         }
-        "SelfSubjectRulesReview" => rules(index, resource, user, &review)?,
+        "SelfSubjectRulesReview" => rules(index, user, &review)?,
         _ => json!({"userInfo": user.to_value()}),
     };
     object::set_field(&mut review, "status", status);
-    object::set_field(&mut review, "metadata", json!({"creationTimestamp": null}));
-    if let Some(fields) = review.as_object_mut() {
-        // A review has no name and no owner.
-        fields.insert("metadata".to_owned(), json!({}));
-    }
+    // A review has no name and no owner.
+    object::set_field(&mut review, "metadata", json!({}));
     Ok(review)
 }
 
@@ -78,12 +75,11 @@ fn subject(resource: &Resource, review: &Value) -> Result<User, ApiError> {
     Ok(User { name: name.into(), uid: text(review, "/spec/uid"), groups, extra: Vec::new() })
 }
 
-fn rules(index: &Index, resource: &Resource, user: &User, review: &Value) -> Result<Value, ApiError> {
+fn rules(index: &Index, user: &User, review: &Value) -> Result<Value, ApiError> {
     let namespace = text(review, "/spec/namespace");
     if namespace.is_empty() {
         return Err(ApiError::bad_request("no namespace on request"));
     }
-    let _ = resource;
     let (mut resources, mut paths) = Roles::of(index, user, &namespace).to_lists();
     if user.is_master() && resources.is_empty() {
         resources.push(json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}));

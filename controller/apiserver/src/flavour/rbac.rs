@@ -84,8 +84,7 @@ pub(super) fn complete_binding(binding: &mut Value, old: Option<&Value>, namespa
     for (at, subject) in subjects.iter().enumerate() {
         check_subject(subject, &format!("subjects[{at}]"), &mut causes);
     }
-    if let Some(before) = old.and_then(|old| old.get("roleRef")).filter(|before| *before != role) {
-        let _ = before;
+    if old.and_then(|old| old.get("roleRef")).is_some_and(|before| before != role) {
         let shown = json!({"APIGroup": text(role, "apiGroup"), "Kind": text(role, "kind"), "Name": text(role, "name")});
         causes.push(Cause::invalid("roleRef", &shown, "cannot change roleRef"));
     }

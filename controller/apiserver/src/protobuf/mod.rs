@@ -192,7 +192,7 @@ fn read_value(field: &Field, payload: Payload<'_>, depth: usize) -> Result<Optio
         (_, payload) => return Err(mismatch(field, payload)),
     };
     // Go writes fields it does not leave out with their zero value: in JSON they are not there.
-    let zero = value.as_str() == Some("") || value == Value::Bool(false) || value == Value::from(0);
+    let zero = value.as_str() == Some("") || value == Value::Bool(false) || value.as_i64() == Some(0);
     Ok((field.many != Many::One || !zero || field.is_required()).then_some(value))
 }
 

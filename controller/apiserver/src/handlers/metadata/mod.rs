@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::{Call, patch};
 use crate::apply::metadata_schema;
-use crate::gotext;
 use crate::builtin::Message;
+use crate::gotext;
 use crate::object;
 use crate::registry::{Flavour, Resource};
 use crate::schema;
