@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
 
 use crate::builtin::DEFINITIONS;
+use crate::conversion::{Convert, Converters};
 use crate::gc::{self, Work};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -29,37 +30,51 @@ impl Drop for Core {
 
 /// The registry of the moment, replaced whole when a definition changes.
 #[derive(Clone)]
-pub(crate) struct SharedRegistry(Arc<RwLock<Arc<Registry>>>);
+pub(crate) struct SharedRegistry {
+    current: Arc<RwLock<Arc<Registry>>>,
+    converters: Arc<RwLock<Converters>>,
+}
 
 impl SharedRegistry {
-    fn of(index: &Index) -> Arc<Registry> {
-        let definitions = index.list(DEFINITIONS, "");
-        Arc::new(Registry::new(definitions.iter().map(AsRef::as_ref)))
+    fn new() -> Self {
+        let converters = Converters::new();
+        let empty = Registry::new(std::iter::empty(), &converters, None);
+        Self { current: Arc::new(RwLock::new(Arc::new(empty))), converters: Arc::new(RwLock::new(converters)) }
     }
 
     pub(crate) fn get(&self) -> Arc<Registry> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn set(&self, registry: Arc<Registry>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = registry;
+    /// Reads the definitions that changed.
+    fn update(&self, index: &Index) {
+        let before = self.get();
+        self.replace(index, Some(&before));
+    }
+
+    fn replace(&self, index: &Index, before: Option<&Registry>) {
+        let definitions = index.list(DEFINITIONS, "");
+        let converters = self.converters.read().unwrap_or_else(PoisonError::into_inner);
+        let registry = Arc::new(Registry::new(definitions.iter().map(AsRef::as_ref), &converters, before));
+        drop(converters);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = registry;
     }
 }
 
 impl Core {
     pub(crate) fn open(file: &Path) -> Result<Self, StoreError> {
-        let registry = SharedRegistry(Arc::new(RwLock::new(Arc::new(Registry::new(std::iter::empty())))));
+        let registry = SharedRegistry::new();
         let work = Arc::new(Work::default());
         let (for_load, for_hook) = (registry.clone(), registry.clone());
         let (load_work, hook_work) = (Arc::clone(&work), Arc::clone(&work));
         let loaded = move |index: &Index| {
-            for_load.set(SharedRegistry::of(index));
+            for_load.update(index);
             load_work.scan(index);
         };
         // Before a writer learns that its definition is stored, the kind is served.
         let hook = move |index: &Index, changes: &[Arc<Change>]| {
             if changes.iter().any(|change| &*change.key.resource == DEFINITIONS) {
-                for_hook.set(SharedRegistry::of(index));
+                for_hook.update(index);
             }
             hook_work.note(changes);
         };
@@ -94,6 +109,16 @@ impl Core {
     /// Puts the certificate that clients trust us by into every namespace.
     pub(crate) fn publish_root_ca(&self, pem: &str) {
         self.garbage.publish_root_ca(pem, &self.store.read());
+    }
+
+    /// Registers how the objects of a kind change version.
+    pub(crate) fn convert_with(&self, group: &str, kind: &str, hook: Arc<dyn Convert>) {
+        // The index lock keeps the writer from publishing a definition in between.
+        let index = self.store.read();
+        let mut converters = self.registry.converters.write().unwrap_or_else(PoisonError::into_inner);
+        converters.insert((group.to_owned(), kind.to_owned()), hook);
+        drop(converters);
+        self.registry.replace(&index, None);
     }
 
     /// Ends all watches.

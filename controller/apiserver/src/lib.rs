@@ -14,6 +14,11 @@
 //! kind; garbage collection in the background, in the foreground and by orphaning. Stored only: webhook configurations.
 //! Left out: escalation checks of roles, tokens of service accounts, aggregated APIs.
 //!
+//! Custom kinds have schema validation, defaults, pruning, CEL rules, selectable fields, and several versions, which a
+//! function registered with [`ApiServer::register_conversion`] converts; texts of errors are upstream's. Not there:
+//! conversion webhooks (a definition may name one; what would need it fails and says so), an estimate of what a CEL rule
+//! costs before it runs (a budget of steps ends it then), OpenAPI v2.
+//!
 //! # What is kept, and how
 //! Objects are in `apiserver.redb`, with two journals beside it that take each write first; a backup has all three. A
 //! write is answered once it is flushed to the disk. Several processes cannot share the files. A damaged, foreign or
@@ -40,6 +45,7 @@ mod access;
 mod apply;
 mod body;
 mod builtin;
+mod cel;
 mod conversion;
 mod core;
 mod crd;
@@ -82,6 +88,7 @@ use axum::extract::{Request, State};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+pub use conversion::Convert;
 pub use server::{ServeError, Serving};
 pub use store::StoreError;
 
@@ -177,6 +184,12 @@ impl ApiServer {
             self.install(builtin::RBAC, plural, object, true).await?;
         }
         Ok(())
+    }
+
+    /// Registers how the objects of a kind change version, in place of what its definition says. To be called before the
+    /// server is used, and again after each start: objects that were stored in another version cannot be read without.
+    pub fn register_conversion(&self, group: &str, kind: &str, conversion: Arc<dyn Convert>) {
+        self.core.convert_with(group, kind, conversion);
     }
 
     /// Ends all watches and refuses new ones, so that clients let go of the server.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::builtin::{DEFINITIONS, NAMESPACES};
+use crate::crd;
 use crate::flavour::namespace::CONTENTS;
 use crate::object;
 use crate::store::{Key, Txn};
@@ -249,6 +250,18 @@ pub(crate) fn sweep_definition(txn: &mut Txn<'_>, name: &str) {
     }
     if txn.list(&stored_as, "").is_empty() {
         release(txn, &key, &definition, CLEANUP);
+    }
+}
+
+/// Gives definitions that wait for names another chance.
+pub(crate) fn accept_waiting(txn: &mut Txn<'_>) {
+    let all = txn.list(&DEFINITIONS.into(), "");
+    for definition in all.iter().filter(|definition| !crd::is_established(definition)) {
+        let mut accepted = Value::clone(definition);
+        crd::accept(&mut accepted, &all);
+        if crd::is_established(&accepted) {
+            txn.put(definition_key(object::name(definition)), accepted);
+        }
     }
 }
 

@@ -2,14 +2,16 @@
 //! path; a [`Resource`] carries all that a handler must know about its kind, so that handlers know no kind by name.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
 use crate::builtin::{self, Message};
-use crate::conversion::Conversion;
+use crate::conversion::{Conversion, Converters};
 use crate::crd;
 use crate::jsonpath::JsonPath;
+use crate::object;
+use crate::openapi::Documents;
 use crate::schema::Schema;
 use crate::status::Subject;
 use crate::store::Key;
@@ -42,6 +44,8 @@ pub(crate) struct Resource {
     /// `group/plural` under which all versions are stored.
     pub(crate) stored_as: Arc<str>,
     pub(crate) stored_api_version: String,
+    /// The warning that every answer carries.
+    pub(crate) deprecated: Option<String>,
     /// How objects change version.
     pub(crate) conversion: Arc<Conversion>,
     pub(crate) flavour: Flavour,
@@ -143,24 +147,48 @@ pub(crate) fn group_version(group: &str, version: &str) -> String {
 pub(crate) struct Registry {
     /// By group, version, plural. The core group is the empty string.
     resources: BTreeMap<(String, String, String), Arc<Resource>>,
+    /// What each definition added, with the version of the definition: read anew only when that changed.
+    definitions: BTreeMap<String, (String, Vec<Arc<Resource>>)>,
+    openapi: OnceLock<Documents>,
 }
 
 impl Registry {
     /// The built-in kinds and those of the given definitions. A definition that cannot be read serves nothing.
-    pub(crate) fn new<'a>(definitions: impl Iterator<Item = &'a Value>) -> Self {
-        let mut resources = BTreeMap::new();
-        let custom = definitions.flat_map(|definition| match crd::resources(definition) {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::error!(definition = crate::object::name(definition), %error, "definition not served");
-                Vec::new()
-            }
-        });
-        for resource in builtin::resources().into_iter().chain(custom) {
-            let place = (resource.group.clone(), resource.version.clone(), resource.plural.clone());
-            resources.insert(place, Arc::new(resource));
+    /// What an earlier registry made of the same definitions is taken over.
+    pub(crate) fn new<'a>(
+        definitions: impl Iterator<Item = &'a Value>,
+        converters: &Converters,
+        before: Option<&Self>,
+    ) -> Self {
+        let mut found = BTreeMap::new();
+        for definition in definitions {
+            let (name, version) = (object::name(definition), object::resource_version(definition));
+            let known = before.and_then(|before| before.definitions.get(name)).filter(|known| known.0 == version);
+            let resources = match known {
+                Some((_, resources)) => resources.clone(),
+                None => match crd::resources(definition, converters) {
+                    Ok(resources) => resources.into_iter().map(Arc::new).collect(),
+                    Err(error) => {
+                        tracing::error!(definition = name, %error, "definition not served");
+                        Vec::new()
+                    }
+                },
+            };
+            found.insert(name.to_owned(), (version.to_owned(), resources));
         }
-        Self { resources }
+        let builtin: Vec<Arc<Resource>> = match before {
+            Some(before) => before.all().filter(|resource| !resource.is_custom()).cloned().collect(),
+            None => builtin::resources().into_iter().map(Arc::new).collect(),
+        };
+        let custom = found.values().flat_map(|(_, resources)| resources.iter().cloned());
+        let place = |r: &Arc<Resource>| (r.group.clone(), r.version.clone(), r.plural.clone());
+        let resources = builtin.into_iter().chain(custom).map(|resource| (place(&resource), resource)).collect();
+        Self { resources, definitions: found, openapi: OnceLock::new() }
+    }
+
+    /// The OpenAPI documents, written when first asked for.
+    pub(crate) fn openapi(&self) -> &Documents {
+        self.openapi.get_or_init(|| Documents::new(self))
     }
 
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {

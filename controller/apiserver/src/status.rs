@@ -266,6 +266,12 @@ impl ApiError {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message).about(Subject::default())
     }
 
+    /// What may not be done any more while a definition is being deleted.
+    pub(crate) fn no_longer_allowed(subject: Subject, verb: &str) -> Self {
+        let message = format!("{verb} not allowed while custom resource definition is terminating");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(subject)
+    }
+
     pub(crate) fn not_acceptable(supported: &str) -> Self {
         let message = format!("only the following media types are accepted: {supported}");
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
@@ -345,6 +351,11 @@ impl ApiError {
         .about(Subject::default());
         error.0.causes = vec![Cause::new("", "", message)];
         error
+    }
+
+    /// A failure that has no reason of its own.
+    pub(crate) fn unknown(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     }
 
     /// The wire form, also used inside a watch stream.

@@ -202,6 +202,7 @@ fn resource(row: &Row) -> Resource {
         stored_as,
         stored_api_version,
         conversion: Arc::default(),
+        deprecated: None,
         flavour: row.flavour,
     }
 }

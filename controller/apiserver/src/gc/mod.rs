@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::builtin::{CONFIG_MAPS, DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS};
 use crate::core::SharedRegistry;
+use crate::crd;
 use crate::lifecycle;
 use crate::object;
 use crate::store::{Change, ChangeKind, Index, Key, StoreError, StoreHandle};
@@ -31,6 +32,8 @@ enum Task {
     Namespace(String),
     /// An instance of this definition is gone, or it is being deleted.
     Definition(String),
+    /// A definition is gone, and so its names are free.
+    Names,
     /// A cluster role has changed.
     Roles,
     /// What every namespace holds may be missing from this one.
@@ -80,6 +83,7 @@ impl Work {
                 tasks.push(Task::Dependents(object::uid(object).to_owned()));
                 tasks.extend((!namespace.is_empty()).then(|| Task::Namespace(namespace.clone())));
                 tasks.extend(definition_of(&change.key).map(Task::Definition));
+                tasks.extend((&*change.key.resource == DEFINITIONS).then_some(Task::Names));
             } else if owned::is_held(object) || (owners_changed && object::owners(object).next().is_some()) {
                 tasks.push(Task::Owned(change.key.clone()));
             }
@@ -189,6 +193,15 @@ fn carry_out(store: &StoreHandle, registry: &SharedRegistry, work: &Work, task: 
             }
             store.write_blocking(move |txn| {
                 lifecycle::sweep_definition(txn, &name);
+                Ok(())
+            })
+        }
+        Task::Names => {
+            if store.read().list(DEFINITIONS, "").iter().all(|definition| crd::is_established(definition)) {
+                return Ok(());
+            }
+            store.write_blocking(|txn| {
+                lifecycle::accept_waiting(txn);
                 Ok(())
             })
         }

@@ -16,6 +16,9 @@ pub(super) async fn create(core: &Core, call: Call, body: &Bytes) -> Result<Resp
     if call.resource.namespaced && call.namespace.is_empty() {
         return Err(ApiError::bad_request("an empty namespace may not be set during creation"));
     }
+    if !call.resource.allows("create") {
+        return Err(ApiError::no_longer_allowed(call.resource.subject(""), "create"));
+    }
     let options = Options::parse(&call, Verb::Create)?;
     let (mut object, mut problems) = parse_object(&call.headers, &call.resource, body)?;
     let remarks = write::admit(&call, &mut object, Source::Body(body))?;

@@ -88,13 +88,21 @@ pub(crate) async fn handle(core: Arc<Core>, mut request: Request<Body>) -> Respo
     let query = Query::parse(request.uri());
     let is_watch = request.method() == Method::GET && query.flag("watch");
     let pretty = !is_watch && pretty::is_wanted(&query, request.headers());
+    let deprecated = deprecation(&core, request.uri().path());
     let (about, begun) = (About::of(&core.registry(), request.method(), request.uri().path(), &query), Instant::now());
-    let response = match core.limits().enter(request.method(), is_watch).await {
+    let mut response = match core.limits().enter(request.method(), is_watch).await {
         Ok(place) => route(&core, request, query, place).await.unwrap_or_else(IntoResponse::into_response),
         Err(error) => error.into_response(),
     };
     core.metrics().count(about, response.status().as_u16(), begun.elapsed());
+    warn(&mut response, deprecated.as_slice());
     if pretty { pretty::indent(response) } else { response }
+}
+
+/// What to say to those who still use a deprecated version.
+fn deprecation(core: &Core, path: &str) -> Option<String> {
+    let path = ResourcePath::parse(path)?;
+    core.registry().find(&path.group, &path.version, &path.plural)?.deprecated.clone()
 }
 
 async fn route(
@@ -114,7 +122,8 @@ async fn route(
         if let Some(answer) = discovery::answer(&registry, &head, &query)? {
             return Ok(answer);
         }
-        let known = (head.method == Method::GET).then(|| openapi::answer(&registry, head.uri.path())).flatten();
+        let known =
+            (head.method == Method::GET).then(|| openapi::answer(&registry, &head.uri, &head.headers)).flatten();
         return Ok(known.unwrap_or_else(represent::page_not_found));
     };
     let Some(resource) = registry.find(&path.group, &path.version, &path.plural) else {

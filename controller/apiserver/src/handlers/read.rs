@@ -52,6 +52,9 @@ pub(super) fn as_stored<'a>(resource: &Resource, record: &'a Record) -> Option<C
         // The fields of stored objects are in order, which begins with their version.
         Flavour::Custom => {
             let version = resource.api_version();
+            if resource.conversion.predates(record.version()) {
+                return None;
+            }
             let rest = bytes.strip_prefix(b"{\"apiVersion\":\"");
             rest.and_then(|rest| rest.strip_prefix(version.as_bytes())).is_some_and(|rest| rest.starts_with(b"\""))
         }

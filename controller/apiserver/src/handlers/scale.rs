@@ -14,7 +14,6 @@ use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
 use super::{Call, Part, apply as applying, patch};
 use crate::apply::{self, Managed, PathElement, Versioned, Versions};
-use crate::conversion::Conversion;
 use crate::core::Core;
 use crate::flavour;
 use crate::jsonpath::JsonPath;
@@ -343,7 +342,8 @@ fn kind(parent: &Resource) -> Resource {
         selectable: Vec::new(),
         stored_as: Arc::clone(&parent.stored_as),
         stored_api_version: API_VERSION.to_owned(),
-        conversion: Arc::new(Conversion::None),
+        conversion: Arc::default(),
+        deprecated: None,
         // A kind with no behaviour of its own.
         flavour: Flavour::Lease,
     }

@@ -12,6 +12,7 @@ use super::{Call, Part, metadata, patch, scale};
 use crate::apply::{self, FieldSet, Writer};
 use crate::builtin::{NAMESPACES, decode};
 use crate::core::Core;
+use crate::crd;
 use crate::flavour::{self, namespace};
 use crate::object;
 use crate::registry::{Flavour, Resource};
@@ -191,6 +192,9 @@ impl Write {
         }
         let mut causes = metadata::faults(resource, &object);
         causes.extend(flavour::complete(resource, &mut object, None));
+        if resource.flavour == Flavour::Definition && causes.is_empty() {
+            crd::accept(&mut object, &txn.list(&resource.stored_as, ""));
+        }
         self.own(None, &mut object, sent, ownership);
         check(resource, &object, None, Part::Main, causes)?;
         let name = object::name(&object).to_owned();
@@ -234,6 +238,9 @@ impl Write {
         let mut causes = metadata::update_faults(resource, &new, &old);
         if self.part == Part::Main {
             causes.extend(flavour::complete(resource, &mut new, Some(&old)));
+            if resource.flavour == Flavour::Definition && causes.is_empty() {
+                crd::accept(&mut new, &txn.list(&resource.stored_as, ""));
+            }
         }
         self.own(Some(&old), &mut new, sent, ownership);
         if metadata::counts_generations(resource) && spec_changed(resource, &old, &new) {

@@ -90,7 +90,7 @@ impl Format {
     }
 
     /// Whether a string has the format. True for the formats of numbers.
-    pub(super) fn fits(self, text: &str) -> bool {
+    pub(crate) fn fits(self, text: &str) -> bool {
         match self {
             Self::Int32 | Self::Int64 | Self::Float | Self::Double | Self::Password => true,
             Self::Byte => matches(&BYTE, text),

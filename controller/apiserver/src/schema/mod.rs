@@ -2,11 +2,13 @@
 //! fill in defaults and validate. They know values, and nothing of requests or storage.
 
 mod default;
+mod field_path;
 mod format;
 mod parse;
 mod path;
 mod pattern;
 mod prune;
+mod rules;
 mod structure;
 mod validate;
 
@@ -15,13 +17,15 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
-use format::Format;
-
 pub(crate) use default::{default, drop_nulls};
+pub(crate) use field_path::find as find_field;
+pub(crate) use format::{Format, is_go_duration};
 pub(crate) use parse::SchemaError;
-pub(crate) use prune::prune;
+pub(crate) use pattern::compile as go_pattern;
+pub(crate) use prune::{prune, prune_value};
+pub(crate) use rules::{Rule, check_default as check_rules};
 pub(crate) use structure::{Form, ListType, PatchStrategy, ScalarType};
-pub(crate) use validate::{Subject, unreadable, validate};
+pub(crate) use validate::{Subject, check as check_value, unreadable, validate};
 
 /// One node of a schema.
 #[derive(Debug, Default)]
@@ -54,6 +58,7 @@ pub(crate) struct Schema {
     any_of: Vec<Schema>,
     one_of: Vec<Schema>,
     not: Option<Box<Schema>>,
+    rules: Vec<Rule>,
     inside: Inside,
 }
 
@@ -65,10 +70,12 @@ struct Inside {
     /// Embedded objects.
     embedded: bool,
     defaults: bool,
+    rules: bool,
 }
 
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Object,
     Array,
     String,
@@ -107,6 +114,29 @@ struct Bounds {
 }
 
 impl Schema {
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.kind
+    }
+
+    pub(crate) fn is_int_or_string(&self) -> bool {
+        self.int_or_string
+    }
+
+    /// The format that is checked.
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.format.as_ref().map(|(format, _)| *format)
+    }
+
+    /// Its rules, compiled or not.
+    pub(crate) fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The schema of values whose key is not named.
+    pub(crate) fn any_key(&self) -> Option<&Self> {
+        self.additional.as_deref()
+    }
+
     /// A schema that keeps and accepts everything.
     pub(crate) fn anything() -> Self {
         Self { kind: Some(Kind::Object), preserve_unknown: true, ..Self::default() }

@@ -4,7 +4,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::format::Format;
-use super::{Bounds, Inside, Kind, ListType, PatchStrategy, Schema, child, pattern};
+use super::{Bounds, Inside, Kind, ListType, PatchStrategy, Rule, Schema, child, pattern};
+use crate::cel::Root;
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -17,7 +18,7 @@ pub(crate) struct SchemaError {
 impl Schema {
     /// Parses a schema; every problem names the path inside the schema.
     pub(crate) fn parse(json: &Value) -> Result<Self, SchemaError> {
-        parse(json, "")
+        parse(json, "", Root::Resource)
     }
 }
 
@@ -25,16 +26,16 @@ fn fault(path: &str, problem: impl Into<String>) -> SchemaError {
     SchemaError { path: if path.is_empty() { "schema".to_owned() } else { path.to_owned() }, problem: problem.into() }
 }
 
-fn parse(json: &Value, path: &str) -> Result<Schema, SchemaError> {
+fn parse(json: &Value, path: &str, root: Root) -> Result<Schema, SchemaError> {
     let fields = json.as_object().ok_or_else(|| fault(path, "must be an object"))?;
     let flag = |name: &str| fields.get(name).and_then(Value::as_bool).unwrap_or_default();
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let one = |name: &str| match fields.get(name) {
-        Some(inner) => parse(inner, &child(path, name)).map(|schema| Some(Box::new(schema))),
+        Some(inner) => below(inner, &child(path, name)).map(|schema| Some(Box::new(schema))),
         None => Ok(None),
     };
     let many = |name: &str| match fields.get(name).and_then(Value::as_array) {
-        Some(list) => list.iter().map(|inner| parse(inner, &child(path, name))).collect(),
+        Some(list) => list.iter().map(|inner| below(inner, &child(path, name))).collect(),
         None => Ok(Vec::new()),
     };
 
@@ -78,15 +79,23 @@ fn parse(json: &Value, path: &str) -> Result<Schema, SchemaError> {
         // Any key, but nothing is said of its value, so that objects in it lose all they hold. As upstream.
         Some(Value::Bool(true)) => schema.additional = Some(Box::default()),
         Some(Value::Bool(false)) | None => {}
-        Some(inner) => schema.additional = Some(Box::new(parse(inner, &child(path, "additionalProperties"))?)),
+        Some(inner) => schema.additional = Some(Box::new(below(inner, &child(path, "additionalProperties"))?)),
     }
     if let Some(properties) = fields.get("properties").and_then(Value::as_object) {
         for (name, inner) in properties {
-            schema.properties.insert(name.clone(), parse(inner, &child(path, name))?);
+            schema.properties.insert(name.clone(), below(inner, &child(path, name))?);
         }
     }
+    let rules = fields.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten();
+    schema.rules = rules.map(|rule| Rule::parse(rule, &schema, root)).collect();
     schema.inside = inside(&schema);
     Ok(schema)
+}
+
+/// A schema inside another.
+fn below(json: &Value, path: &str) -> Result<Schema, SchemaError> {
+    let embedded = json.get("x-kubernetes-embedded-resource") == Some(&Value::Bool(true));
+    parse(json, path, if embedded { Root::Resource } else { Root::Plain })
 }
 
 fn inside(schema: &Schema) -> Inside {
@@ -95,11 +104,13 @@ fn inside(schema: &Schema) -> Inside {
         keyed: schema.list != ListType::Atomic,
         embedded: schema.embedded,
         defaults: schema.default.is_some(),
+        rules: !schema.rules.is_empty(),
     };
     below.fold(here, |sum, inner| Inside {
         keyed: sum.keyed || inner.inside.keyed,
         embedded: sum.embedded || inner.inside.embedded,
         defaults: sum.defaults || inner.inside.defaults,
+        rules: sum.rules || inner.inside.rules,
     })
 }
 

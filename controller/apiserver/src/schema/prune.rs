@@ -31,6 +31,12 @@ pub(crate) fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
     walk.dropped
 }
 
+/// As [`prune`], for a value that is no object of its own unless its schema says so.
+pub(crate) fn prune_value(schema: &Schema, value: &mut Value) {
+    let mut walk = Walk { path: String::new(), dropped: Vec::new() };
+    walk.value(Some(schema), value, schema.embedded, schema.preserve_unknown);
+}
+
 struct Walk {
     path: String,
     dropped: Vec<String>,

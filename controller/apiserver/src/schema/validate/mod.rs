@@ -12,10 +12,11 @@ mod unchanged;
 
 use serde_json::Value;
 
-use super::Schema;
 use super::path::Path;
+use super::{Schema, rules};
 use crate::status::Cause;
 use node::Run;
+pub(crate) use unchanged::{counterpart, same};
 
 /// Faults reported at most: a bad list of a million items must not make an answer of a million lines.
 const MOST_CAUSES: usize = 500;
@@ -52,7 +53,27 @@ pub(crate) fn validate(
     if schema.inside.keyed {
         check_lists(schema, object, old, causes);
     }
+    if schema.inside.rules {
+        if causes.iter().any(leaves_rules_without_sense) {
+            let detail = "some validation rules were not checked because the object was invalid; correct the existing \
+                          errors to complete validation";
+            causes.push(Cause::invalid("<nil>", &Value::Null, detail));
+        } else {
+            rules::check(schema, object, old, "", causes);
+        }
+    }
     causes.truncate(MOST_CAUSES);
+}
+
+fn leaves_rules_without_sense(cause: &Cause) -> bool {
+    const BLOCKING: &[&str] = &[
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    ];
+    BLOCKING.contains(&cause.reason())
 }
 
 fn check_lists(schema: &Schema, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {

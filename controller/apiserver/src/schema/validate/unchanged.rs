@@ -14,7 +14,7 @@ pub(crate) fn counterpart<'o>(schema: &Schema, old: &'o Value, item: &Value) -> 
 }
 
 /// Whether a value is what it was. The order of a list of type map does not count.
-pub(super) fn same(schema: Option<&Schema>, new: &Value, old: &Value) -> bool {
+pub(crate) fn same(schema: Option<&Schema>, new: &Value, old: &Value) -> bool {
     match (new, old) {
         (Value::Array(items), Value::Array(before)) => {
             let keyed = schema.filter(|schema| matches!(schema.list, ListType::Map(_)));

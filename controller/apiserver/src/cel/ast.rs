@@ -1,0 +1,80 @@
+//! Expressions, with macros already taken apart.
+
+/// An expression and where in the source it is, in characters.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) at: usize,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Literal(Literal),
+    Ident(String),
+    Select {
+        of: Box<Node>,
+        field: String,
+        optional: bool,
+    },
+    Has {
+        of: Box<Node>,
+        field: String,
+    },
+    Index {
+        of: Box<Node>,
+        key: Box<Node>,
+        optional: bool,
+    },
+    /// A function, a method or an operator (`_+_`).
+    Call {
+        name: String,
+        target: Option<Box<Node>>,
+        args: Vec<Node>,
+    },
+    And(Box<Node>, Box<Node>),
+    Or(Box<Node>, Box<Node>),
+    Choice(Box<[Node; 3]>),
+    /// Elements; an optional one is left out when it has no value.
+    List(Vec<(Node, bool)>),
+    Map(Vec<(Node, Node, bool)>),
+    Loop(Box<Loop>),
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Literal {
+    Null,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Double(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// A macro over the elements of `range`.
+#[derive(Debug, Clone)]
+pub(super) struct Loop {
+    pub(super) kind: LoopKind,
+    pub(super) range: Node,
+    pub(super) var: String,
+    /// The second variable: the value, while the first is the index or key.
+    pub(super) var2: Option<String>,
+    /// Only elements for which this holds.
+    pub(super) filter: Option<Node>,
+    pub(super) body: Node,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoopKind {
+    All,
+    Exists,
+    ExistsOne,
+    Map,
+    Filter,
+    TransformList,
+    TransformMap,
+    TransformMapEntry,
+    SortBy,
+    OptMap,
+    OptFlatMap,
+}
