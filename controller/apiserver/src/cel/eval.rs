@@ -63,10 +63,8 @@ impl<'v> Eval<'v> {
                 let of = self.run(of)?;
                 match of {
                     Value::Optional(None) => Ok(Value::Bool(false)),
-                    Value::Optional(Some(inner)) => Ok(Value::Bool(field_of(&inner, field).is_some())),
-                    Value::Map(_) | Value::JsonMap(..) | Value::JsonObject(..) => {
-                        Ok(Value::Bool(field_of(&of, field).is_some()))
-                    }
+                    Value::Optional(Some(inner)) => Ok(Value::Bool(is_set(&inner, field))),
+                    Value::Map(_) | Value::JsonMap(..) | Value::JsonObject(..) => Ok(Value::Bool(is_set(&of, field))),
                     _ => no_overload(),
                 }
             }
@@ -302,11 +300,20 @@ fn field_of<'v>(of: &Value<'v>, field: &str) -> Option<Value<'v>> {
     }
 }
 
+/// Whether a field has a value: a null in a named field is none.
+fn is_set(of: &Value<'_>, field: &str) -> bool {
+    match (of, field_of(of, field)) {
+        (_, None) | (Value::JsonObject(..), Some(Value::Null)) => false,
+        (_, Some(_)) => true,
+    }
+}
+
 fn select<'v>(of: &Value<'v>, field: &str, optional: bool) -> Found<'v> {
     match of {
         Value::Optional(None) => Ok(Value::Optional(None)),
         Value::Optional(Some(inner)) => select(inner, field, true),
         Value::Map(_) | Value::JsonMap(..) | Value::JsonObject(..) => match (field_of(of, field), optional) {
+            (Some(_), true) if !is_set(of, field) => Ok(Value::Optional(None)),
             (Some(found), true) => Ok(Value::some(found)),
             (None, true) => Ok(Value::Optional(None)),
             (Some(found), false) => Ok(found),

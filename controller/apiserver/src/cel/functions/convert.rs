@@ -23,7 +23,7 @@ pub(super) fn function<'v>(name: &str, args: Args<'_, 'v>) -> Found<'v> {
         ("bool", Value::Text(text)) => match text.as_ref() {
             "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
             "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
-            _ => failed(format!("strconv.ParseBool: parsing {}: invalid syntax", gotext::quoted(text))),
+            _ => failed("type conversion error from 'string' to 'bool'"),
         },
         ("int", value) => int(value),
         ("uint", value) => uint(value),
@@ -56,7 +56,7 @@ fn int<'v>(value: &Value<'v>) -> Found<'v> {
         Value::Span(span) => i64::try_from(span.as_nanos()).ok(),
         Value::Text(text) => match text.parse() {
             Ok(number) => Some(number),
-            Err(_) => return failed(format!("strconv.ParseInt: parsing {}: invalid syntax", gotext::quoted(text))),
+            Err(_) => return failed("type conversion error from 'string' to 'int'"),
         },
         _ => return no_overload(),
     };
@@ -75,7 +75,7 @@ fn uint<'v>(value: &Value<'v>) -> Found<'v> {
         Value::Double(number) => whole(*number).and_then(|number| u64::try_from(number).ok()),
         Value::Text(text) => match text.parse() {
             Ok(number) => Some(number),
-            Err(_) => return failed(format!("strconv.ParseUint: parsing {}: invalid syntax", gotext::quoted(text))),
+            Err(_) => return failed("type conversion error from 'string' to 'uint'"),
         },
         _ => return no_overload(),
     };
@@ -89,7 +89,7 @@ fn double<'v>(value: &Value<'v>) -> Found<'v> {
         Value::UInt(number) => Ok(Value::Double(*number as f64)),
         Value::Text(text) => match text.parse() {
             Ok(number) => Ok(Value::Double(number)),
-            Err(_) => failed(format!("strconv.ParseFloat: parsing {}: invalid syntax", gotext::quoted(text))),
+            Err(_) => failed("type conversion error from 'string' to 'double'"),
         },
         _ => no_overload(),
     }

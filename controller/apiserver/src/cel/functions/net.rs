@@ -75,14 +75,14 @@ pub(super) fn method<'v>(name: &str, target: &Value<'v>, rest: Args<'_, 'v>) -> 
         (Value::Cidr(ip, bits), "containsIP", [Value::Ip(inner)]) => Ok(Value::Bool(holds((*ip, *bits), *inner))),
         (Value::Cidr(ip, bits), "containsIP", [Value::Text(text)]) => match address(text) {
             Some(inner) => Ok(Value::Bool(holds((*ip, *bits), inner))),
-            None => function("ip", text),
+            None => no_overload(),
         },
         (Value::Cidr(ip, bits), "containsCIDR", [Value::Cidr(inner, inner_bits)]) => {
             Ok(Value::Bool(inner_bits >= bits && holds((*ip, *bits), *inner)))
         }
         (Value::Cidr(ip, bits), "containsCIDR", [Value::Text(text)]) => match prefix(text) {
             Some((inner, inner_bits)) => Ok(Value::Bool(inner_bits >= *bits && holds((*ip, *bits), inner))),
-            None => function("cidr", text),
+            None => no_overload(),
         },
         _ => no_overload(),
     }
