@@ -1,38 +1,37 @@
 //! BootLease: the address of one booting machine.
 
-use kube::CustomResource;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use bessemer_api_macros::api;
 
 use crate::Time;
+use crate::addresses::IpText;
+
+/// A MAC address as we write it: lower case, with colons.
+const MAC: &str = "^[0-9a-f]{2}(:[0-9a-f]{2}){5}$";
+/// A network, with the length of its prefix.
+const SUBNET: &str = "^[0-9a-f.:]+/[0-9]{1,3}$";
 
 /// The address of one MAC, named after it with dashes. Written when allocated, never on renewal; spec, so that a move
 /// keeps it.
-#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[kube(
-    group = "bessemer.dev",
-    version = "v1alpha1",
-    kind = "BootLease",
-    plural = "bootleases",
-    namespaced,
-    derive = "Default",
-    derive = "PartialEq",
-    printcolumn = r#"{"name":"MAC","type":"string","jsonPath":".spec.mac"}"#,
-    printcolumn = r#"{"name":"Address","type":"string","jsonPath":".spec.address"}"#,
-    printcolumn = r#"{"name":"Host","type":"string","jsonPath":".spec.host"}"#,
-    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
-)]
+#[api(optional_spec)]
+#[kube(group = "bessemer.dev", version = "v1alpha1", kind = "BootLease", plural = "bootleases", namespaced)]
+#[column("MAC", string, ".spec.mac", "Whose")]
+#[column("Address", string, ".spec.address", "The address")]
+#[column("Host", string, ".spec.host", "BareMetalHost")]
+#[column("Age", date, ".metadata.creationTimestamp", "Time since it was made")]
+#[rule("self.mac == oldSelf.mac", "a lease stays with its MAC address")]
+#[serde(default)]
 pub struct BootLeaseSpec {
     /// MAC address, lower case with colons.
+    #[text(17..=17, MAC)]
     pub mac: String,
-    /// IPv4 address.
-    pub address: String,
+    /// IP address.
+    pub address: IpText,
     /// The subnet it is of, in CIDR form.
+    #[text(1..=43, SUBNET)]
     pub subnet: String,
     /// Name of the BareMetalHost.
+    #[text(1..=253)]
     pub host: String,
     /// When it was allocated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_seen: Option<Time>,
 }

@@ -1,57 +1,52 @@
 //! HostRecord: what the controller remembers of one host.
 
-use kube::CustomResource;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use bessemer_api_macros::api;
 use serde_json::Value;
 
 use crate::Time;
 use crate::metal3::{ErrorType, Image};
 
+/// 128 random bits.
+const ID: &str = "^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$";
+/// A SHA-256 digest.
+const SHA256: &str = "^[0-9a-f]{64}$";
+/// Characters kept of one line's detail.
+const DETAIL: usize = 1024;
+
 /// Same namespace and name as its BareMetalHost, and owned by it. All of it is status.
-#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api(optional_spec)]
 #[kube(
     group = "bessemer.dev",
     version = "v1alpha1",
     kind = "HostRecord",
     plural = "hostrecords",
     namespaced,
-    status = "HostRecordStatus",
-    derive = "Default",
-    derive = "PartialEq",
-    printcolumn = r#"{"name":"Target","type":"string","description":"What the host shall boot","jsonPath":".status.boot.target"}"#,
-    printcolumn = r#"{"name":"Agent","type":"string","description":"Role of the agent last heard","jsonPath":".status.agent.role"}"#,
-    printcolumn = r#"{"name":"Work","type":"string","description":"Last work item","jsonPath":".status.work.kind"}"#,
-    printcolumn = r#"{"name":"Phase","type":"string","description":"Phase of that work item","jsonPath":".status.work.progress.phase"}"#,
-    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
+    status = "HostRecordStatus"
 )]
+#[column("Target", string, ".status.boot.target", "What the host shall boot")]
+#[column("Agent", string, ".status.agent.role", "Role of the agent last heard")]
+#[column("Work", string, ".status.work.kind", "Last work item")]
+#[column("Phase", string, ".status.work.progress.phase", "Phase of that work item")]
+#[column("Age", date, ".metadata.creationTimestamp", "Time since it was made")]
 pub struct HostRecordSpec {}
 
 /// What the controller remembers.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
 pub struct HostRecordStatus {
     /// The current boot.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub boot: Option<BootRecord>,
     /// The agent last heard.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentRecord>,
     /// The last work item.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkRecord>,
     /// The image last written to the disk, as it was when it was written.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub written: Option<Image>,
     /// When the system was asked to shut down; none while nobody waits for that.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub soft_off: Option<Time>,
     /// When what failed may be tried again.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryRecord>,
     /// What happened, oldest first; at most [`HostRecordStatus::STORY_LINES`].
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[list(atomic, ..=50)]
     pub story: Vec<StoryLine>,
 }
 
@@ -59,19 +54,23 @@ impl HostRecordStatus {
     /// Lines kept of the story.
     pub const STORY_LINES: usize = 50;
 
-    /// Adds a line to the story; the oldest goes when there are too many.
+    /// Adds a line to the story; the oldest goes when there are too many, and the end of a long one.
     pub fn tell(&mut self, at: Time, event: &str, detail: impl Into<String>) {
-        self.story.push(StoryLine { at, event: event.to_owned(), detail: detail.into() });
+        let mut detail = detail.into();
+        if let Some((end, _)) = detail.char_indices().nth(DETAIL) {
+            detail.truncate(end);
+        }
+        self.story.push(StoryLine { at, event: event.to_owned(), detail });
         let surplus = self.story.len().saturating_sub(Self::STORY_LINES);
         self.story.drain(..surplus);
     }
 }
 
 /// One boot: everything served to the host until the next one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api(no_default)]
 pub struct BootRecord {
     /// Boot id.
+    #[text(32..=36, ID)]
     pub id: String,
     /// What the host shall boot.
     pub target: BootTarget,
@@ -87,7 +86,7 @@ pub struct BootRecord {
 }
 
 /// What a host shall boot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[api]
 pub enum BootTarget {
     /// Nothing is answered.
     Nothing,
@@ -100,7 +99,7 @@ pub enum BootTarget {
 }
 
 /// Steps of bringing a host into its target; each is an intent until the next one is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[api]
 pub enum BootStep {
     /// The one-time boot override is to be set.
     Override,
@@ -121,54 +120,52 @@ pub enum BootStep {
 }
 
 /// The agent last heard.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[api]
+#[serde(default)]
 pub struct AgentRecord {
     /// Its version.
     pub version: String,
     /// `ramdisk` or `node`.
+    #[words("ramdisk", "node")]
     pub role: String,
     /// Whether its stream was open when this was written.
     pub connected: bool,
     /// When this was written, or when the stream was lost.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<Time>,
     /// The boot of a ramdisk agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[text(32..=36, ID)]
     pub boot_id: Option<String>,
     /// How far a node agent was.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub node_phase: Option<String>,
 }
 
 /// One attempt at one work item, written before it is sent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api(no_default)]
 pub struct WorkRecord {
     /// Work id.
+    #[text(32..=36, ID)]
     pub id: String,
     /// What it is.
     pub kind: WorkKind,
     /// SHA-256 of the payload: an equal payload needs no new item.
+    #[text(64..=64, SHA256)]
     pub payload_digest: String,
     /// 1 for the first attempt with that payload.
+    #[number(1..)]
     pub attempt: i32,
     /// When the agent must give up.
     pub deadline: Time,
     /// `<namespace>/<metal3machine>`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
     /// How far it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressRecord>,
     /// How it ended, as the agent protocol writes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "any_object")]
+    #[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
     pub outcome: Option<Value>,
 }
 
 /// Kinds of work items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[api]
 pub enum WorkKind {
     /// Report the hardware.
     Inspect,
@@ -179,34 +176,33 @@ pub enum WorkKind {
 }
 
 /// How far a work item is; written every few seconds at most.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api(no_default)]
+#[derive(Eq)]
 pub struct ProgressRecord {
     /// What is being done.
     pub phase: String,
     /// Bytes done.
+    #[number(0..)]
     pub done: i64,
     /// Bytes in all, when known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[number(0..)]
     pub total: Option<i64>,
     /// When this was written.
     pub at: Time,
 }
 
 /// When what failed may be tried again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api(no_default)]
+#[derive(Eq)]
 pub struct RetryRecord {
     /// Not before; none for not before somebody edits the host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Time>,
     /// Failures in a row.
+    #[number(0..)]
     pub failures: i32,
     /// The host's generation at the last failure: an edit of its spec ends the wait.
     pub generation: i64,
     /// What kind of failure the last one was; shown again should it be missing in the host's status.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub kind: Option<ErrorType>,
     /// What the last failure was.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -214,19 +210,17 @@ pub struct RetryRecord {
 }
 
 /// One line of a host's story.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[api(no_default)]
+#[derive(Eq)]
 pub struct StoryLine {
     /// When.
     pub at: Time,
     /// What, in one or two words.
+    #[text(1..=64)]
     pub event: String,
     /// More of it.
+    #[text(..=1024)]
     pub detail: String,
-}
-
-fn any_object(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "object", "nullable": true, "x-kubernetes-preserve-unknown-fields": true })
 }
 
 #[cfg(test)]
@@ -243,5 +237,12 @@ mod tests {
         }
         assert_eq!(status.story.len(), HostRecordStatus::STORY_LINES);
         assert_eq!(status.story.last().unwrap().detail, "59");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_characters() {
+        let mut status = HostRecordStatus::default();
+        status.tell(Time(Timestamp::UNIX_EPOCH), "event", "é".repeat(2000));
+        assert_eq!(status.story.last().unwrap().detail, "é".repeat(DETAIL));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use async_trait::async_trait;
+use bessemer_api::addresses::IpText;
 use bessemer_api::bessemer::{BootLease, BootLeaseSpec, BootStep, BootTarget, HostRecordStatus};
 use bessemer_api::metal3::BareMetalHost;
 use bessemer_api::well_known::{HOST_DETACHED_ANNOTATION, HOST_PAUSED_ANNOTATION};
@@ -33,7 +34,7 @@ impl BootDirectory for Hosts {
         let _turn = self.leasing().lock().await;
         let leases: Api<BootLease> = Api::namespaced(self.client().clone(), &key.namespace);
         let known = leases.get_opt(&lease_name(mac)).await.map_err(|source| api(format!("lease of {mac}"), source))?;
-        let address = |lease: &BootLease| lease.spec.address.parse::<Ipv4Addr>().ok();
+        let address = |lease: &BootLease| lease.spec.address.as_str().parse::<Ipv4Addr>().ok();
         if let Some(address) = known.as_ref().and_then(address).filter(|address| pool.contains(*address)) {
             return Ok(Some(address));
         }
@@ -67,7 +68,7 @@ impl BootDirectory for Hosts {
             namespace: key.namespace,
             name: key.name,
             mac,
-            address: lease.and_then(|lease| lease.spec.address.parse().ok()),
+            address: lease.and_then(|lease| lease.spec.address.as_str().parse().ok()),
             issued: current.issued.0,
         }))
     }
@@ -85,7 +86,7 @@ impl Hosts {
     ) -> Result<(), DirectoryError> {
         let spec = BootLeaseSpec {
             mac: mac.to_owned(),
-            address: address.to_string(),
+            address: IpText(address.to_string()),
             subnet,
             host: key.name.clone(),
             first_seen: Some(time(Timestamp::now())),

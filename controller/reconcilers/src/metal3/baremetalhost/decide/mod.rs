@@ -19,7 +19,9 @@ mod work;
 use std::time::Duration;
 
 use bessemer_api::bessemer::HostRecordStatus;
-use bessemer_api::metal3::{BareMetalHost, BareMetalHostStatus, ErrorType, OperationalStatus, ProvisioningState};
+use bessemer_api::metal3::{
+    BareMetalHost, BareMetalHostStatus, BootMode, ErrorType, OperationalStatus, ProvisioningState,
+};
 use bessemer_api::well_known::{HOST_DETACHED_ANNOTATION, HOST_FINALIZER, HOST_ID_ANNOTATION, HOST_PAUSED_ANNOTATION};
 use bessemer_protocol::{HostId, Report, Work};
 use jiff::Timestamp;
@@ -159,7 +161,7 @@ impl<'a> Rules<'a> {
                 let found = notice::hardware(&hardware);
                 self.tell("inspected", notice::summary(&found));
                 let (now, status) = (self.now, self.status());
-                status.provisioning.boot_mode = notice::word(&hardware.firmware.boot_mode);
+                status.provisioning.boot_mode = BootMode::from_word(&hardware.firmware.boot_mode);
                 status.hardware = Some(found);
                 status.operation_history.inspect.end = Some(time(now));
                 self.enter(ProvisioningState::Available);

@@ -1,11 +1,8 @@
 //! Facts that come by themselves: what the agent says of itself, what the power was read as.
 
 use bessemer_api::bessemer::AgentRecord;
-use bessemer_api::metal3::{Bios, Cpu, Firmware, HardwareDetails, Nic, Storage, SystemVendor};
+use bessemer_api::metal3::{Bios, Cpu, DiskType, Firmware, HardwareDetails, Nic, Storage, SystemVendor};
 use bessemer_protocol::{NodePhase, Role};
-use serde::Deserialize;
-use serde::de::IntoDeserializer;
-use serde::de::value::{Error as ValueError, StrDeserializer};
 
 use super::super::observed::PowerView;
 use super::{Rules, clock};
@@ -130,7 +127,7 @@ fn storage(found: &bessemer_protocol::Disk) -> Storage {
     Storage {
         name: text(&found.name),
         alternate_names: found.alternate_names.clone(),
-        kind: word(&found.kind),
+        kind: DiskType::from_word(&found.kind),
         size_bytes: count(found.size_bytes),
         rotational: Some(found.rotational),
         vendor: text(&found.vendor),
@@ -149,9 +146,4 @@ fn text(found: &str) -> Option<String> {
 
 fn count(found: impl Into<u64>) -> Option<i64> {
     Some(i64::try_from(found.into()).unwrap_or(i64::MAX))
-}
-
-/// One of the API's words; none if the agent's is not among them.
-pub(super) fn word<'a, T: Deserialize<'a>>(found: &'a str) -> Option<T> {
-    T::deserialize(found.into_deserializer() as StrDeserializer<'a, ValueError>).ok()
 }
