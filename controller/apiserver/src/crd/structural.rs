@@ -184,8 +184,7 @@ fn condition(schema: &Value, skip_any: bool, level: Level, place: &Place<'_>, ca
     }
     let mut forbid = |name: &str, detail: &str| causes.push(Cause::forbidden(&place.child(name).path(), detail));
     for name in ["type", "title", "description"] {
-        // In the one pattern that int-or-string has, types are wanted.
-        if !text(schema, name).is_empty() && !(skip_any && name == "type") {
+        if !text(schema, name).is_empty() {
             forbid(name, "must be empty to be structural");
         }
     }
