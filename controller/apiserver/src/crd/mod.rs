@@ -157,7 +157,7 @@ pub(crate) fn resources(definition: &Value, converters: &Converters) -> Result<V
                 categories: texts(definition, "/spec/names/categories"),
                 namespaced: text(definition, "/spec/scope") == "Namespaced",
                 has_status: version.pointer("/subresources/status").is_some(),
-                verbs: if object::is_deleting(definition) { LAST_VERBS } else { crate::registry::ALL_VERBS },
+                verbs: if object::is_deleting(definition) { LAST_VERBS } else { crate::registry::CUSTOM_VERBS },
                 message: None,
                 scale: version.pointer("/subresources/scale").map(scale_paths),
                 schema: conversion.schemas.get(&group_version(group, name)).cloned().unwrap_or_default(),

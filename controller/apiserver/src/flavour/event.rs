@@ -42,6 +42,7 @@ pub(super) fn to_new(object: &mut Value) {
     let shown = |value: &Value| !(value.is_null() || value.as_str() == Some(""));
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|name, value| name == "eventTime" || shown(value));
+        fields.entry("eventTime").or_insert(Value::Null);
     }
 }
 

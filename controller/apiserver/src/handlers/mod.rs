@@ -151,6 +151,10 @@ async fn route(
         None => Part::Main,
         Some("status") if resource.has_status => Part::Status,
         Some(_) if finalizes => Part::Main,
+        // upstream serves custom kinds by other means than its own
+        Some(_) if resource.flavour == Flavour::Custom => {
+            return Err(ApiError::not_found(resource.subject(path.name.as_deref().unwrap_or_default())));
+        }
         Some(_) => return Err(ApiError::no_such_path()),
     };
     let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };

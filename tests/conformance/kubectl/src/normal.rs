@@ -6,7 +6,7 @@ use anyhow::Result;
 use regex::Regex;
 
 /// Pattern and what stands for it, in order of use.
-const RULES: [(&str, &str); 18] = [
+const RULES: [(&str, &str); 19] = [
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UID"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( ?[+-]\d{4}| ?Z|[+-]\d\d:\d\d)?( UTC)?", "TIME"),
     // kubectl's own log lines
@@ -19,6 +19,8 @@ const RULES: [(&str, &str); 18] = [
     (r"\b127\.0\.0\.1:\d+", "SERVER"),
     (r"(LIVE|MERGED)-\d+", "$1-N"),
     (r"X509SHA256=[0-9a-f]+", "X509SHA256=HASH"),
+    // each server's own name for its administrator
+    (r"\b(kubernetes|bessemer)-admin\b", "ADMIN"),
     (r"kubectl-edit-\d+", "kubectl-edit-N"),
     // an event's name
     (r"\.[0-9a-f]{14,16}\b", ".EVENT"),
@@ -52,8 +54,14 @@ impl Normaliser {
         for (rule, replacement) in &self.rules {
             text = rule.replace_all(&text, *replacement).into_owned();
         }
-        sorted_causes(&text)
+        sorted_causes(&text.split('\n').map(sorted_members).collect::<Vec<_>>().join("\n"))
     }
+}
+
+/// The members of a JSON object have no order.
+fn sorted_members(line: &str) -> String {
+    let object = line.starts_with('{').then(|| serde_json::from_str::<serde_json::Value>(line).ok()).flatten();
+    object.map_or_else(|| line.to_owned(), |object| object.to_string())
 }
 
 /// A server finds what is wrong with an object in the order of its hash tables.
@@ -89,6 +97,7 @@ mod tests {
             ("server: https://127.0.0.1:41234", "server: https://SERVER"),
             ("332d   Normal   x", "AGE  Normal  x"),
             ("    replicas: 3", "    replicas: 3"),
+            ("{\"b\":1,\"a\":[2,1]}\n", "{\"a\":[2,1],\"b\":1}\n"),
             ("is invalid: \n* b\n* a\nend", "is invalid: \n* a\n* b\nend"),
         ];
         for (text, expected) in cases {

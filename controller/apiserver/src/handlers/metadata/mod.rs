@@ -18,6 +18,8 @@ use crate::status::{ApiError, Cause, Subject};
 /// Fields that a client's write never changes.
 const SERVER_OWNED: &[&str] =
     &["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"];
+/// Collections that upstream does not keep when nothing is in them.
+const LEFT_OUT: &[&str] = &["annotations", "finalizers", "labels", "ownerReferences"];
 /// Upstream cuts `generateName` so that prefix and suffix fit a label.
 const LONGEST_PREFIX: usize = 58;
 /// Names tried before the client is told to come back.
@@ -56,7 +58,7 @@ pub(super) fn admit(
     let Some(metadata) = object::meta_mut(object) else {
         return Err(ApiError::bad_request("metadata: must be an object"));
     };
-    metadata.retain(|_, value| !value.is_null());
+    metadata.retain(|name, value| !(value.is_null() || LEFT_OUT.contains(&name.as_str()) && is_empty(value)));
     // Links are gone from Kubernetes.
     metadata.remove("selfLink");
     if resource.namespaced {
@@ -74,6 +76,10 @@ pub(super) fn admit(
     let dropped = schema::prune(metadata_schema(), &mut whole);
     object::set_field(object, "metadata", whole);
     Ok((dropped.into_iter().map(|path| format!("metadata.{path}")).collect(), warnings))
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty)
 }
 
 /// An owner named twice is named once; answers a warning.
