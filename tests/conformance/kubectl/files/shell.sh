@@ -29,3 +29,9 @@ unfollow() {
 structure() {
   grep -E "^(GROUP|KIND|VERSION|FIELD|ENUM|RESOURCE)|$(printf '\t')<|^ *enum:"
 }
+
+# managers KIND NAME: who owns what, a line each. Entries of one second come in an order of their own.
+managers() {
+  kubectl get "$1" "$2" -n hall --show-managed-fields \
+    -o jsonpath='{range .metadata.managedFields[*]}{.manager} {.operation} {.subresource} {.apiVersion} {.fieldsV1}{"\n"}{end}' | sort
+}

@@ -35,7 +35,8 @@ kubectl label ns hall floor=1
 kubectl get ns hall -o yaml
 
 [who manages what]
-kubectl get bmh r1-u1 -n hall -o yaml --show-managed-fields
+kubectl get bmh r1-u1 -n hall -o yaml
+managers bmh r1-u1
 
 [scale]
 kubectl scale rack r1 -n hall --replicas=24

@@ -11,14 +11,16 @@ kubectl get rack r2 -n hall -o jsonpath='{.spec}{"\n"}'
 
 [a second manager]
 printf 'apiVersion: test.example/v1\nkind: Rack\nmetadata: {name: r2, namespace: hall}\nspec: {row: a, note: mine, power: [{name: top, amperes: 8}]}\n' | kubectl apply --server-side --field-manager=second -f -
-kubectl get rack r2 -n hall -o yaml --show-managed-fields
+kubectl get rack r2 -n hall -o yaml
+managers rack r2
 
 [a conflict]
 printf 'apiVersion: test.example/v1\nkind: Rack\nmetadata: {name: r2, namespace: hall}\nspec: {row: a, power: [{name: left, amperes: 63}], doors: [none]}\n' | kubectl apply --server-side --field-manager=third -f -
 
 [a conflict forced]
 printf 'apiVersion: test.example/v1\nkind: Rack\nmetadata: {name: r2, namespace: hall}\nspec: {row: a, power: [{name: left, amperes: 63}], doors: [none]}\n' | kubectl apply --server-side --field-manager=third --force-conflicts -f -
-kubectl get rack r2 -n hall -o yaml --show-managed-fields
+kubectl get rack r2 -n hall -o yaml
+managers rack r2
 
 [fields given up]
 printf 'apiVersion: test.example/v1\nkind: Rack\nmetadata: {name: r2, namespace: hall}\nspec: {row: a}\n' | kubectl apply --server-side --field-manager=second -f -
@@ -39,14 +41,16 @@ printf 'apiVersion: test.example/v1\nkind: Rack\nmetadata: {name: r2, namespace:
 
 [from client side to server side]
 kubectl apply --server-side -f files/host-2.yaml
-kubectl get bmh r1-u2 -n hall -o yaml --show-managed-fields
+kubectl get bmh r1-u2 -n hall -o yaml
+managers bmh r1-u2
 
 [of a built-in kind]
 printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ssa, namespace: hall}\ndata: {a: "1", b: "2"}\n' | kubectl apply --server-side --field-manager=one -f -
 printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ssa, namespace: hall}\ndata: {a: "3", c: "4"}\n' | kubectl apply --server-side --field-manager=two -f -
 printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ssa, namespace: hall}\ndata: {c: "4"}\n' | kubectl apply --server-side --field-manager=two -f -
 printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ssa, namespace: hall}\ndata: {a: "1"}\n' | kubectl apply --server-side --field-manager=one -f -
-kubectl get cm ssa -n hall -o yaml --show-managed-fields
+kubectl get cm ssa -n hall -o yaml
+managers cm ssa
 
 [only asked for]
 printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dry, namespace: hall}\ndata: {a: "1"}\n' | kubectl apply --server-side --dry-run=server -f - -o yaml
@@ -54,7 +58,8 @@ kubectl get cm dry -n hall
 
 [of the status]
 printf 'apiVersion: test.example/v1\nkind: Rack\nmetadata: {name: r2, namespace: hall}\nstatus: {conditions: [{type: Ready, status: "False", reason: Dark}]}\n' | kubectl apply --server-side --subresource=status --field-manager=status -f -
-kubectl get rack r2 -n hall -o yaml --show-managed-fields
+kubectl get rack r2 -n hall -o yaml
+managers rack r2
 
 [a cluster]
 kubectl apply --server-side --force-conflicts -f files/cluster.yaml

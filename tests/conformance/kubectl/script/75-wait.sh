@@ -15,10 +15,12 @@ wait $!
 
 [for an end]
 kubectl create cm short -n hall >/dev/null
-kubectl wait --for=delete cm/short -n hall --timeout=30s &
+kubectl wait --for=delete cm/short -n hall --timeout=30s -v=6 >waited 2>log &
 waiting=$!
+until grep -q 'watch=true' log; do sleep 0.1; done
 kubectl delete cm short -n hall >/dev/null
 wait $waiting
+cat waited
 
 [for a creation]
 kubectl wait --for=create cm/coming -n hall --timeout=30s &
