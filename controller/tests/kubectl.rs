@@ -56,7 +56,6 @@ impl Drop for Up {
 }
 
 #[test]
-#[ignore = "the embedded API is not complete"]
 fn kubectl_cannot_tell_the_servers_apart() {
     let programs = match programs() {
         Ok(programs) => programs,

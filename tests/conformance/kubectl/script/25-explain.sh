@@ -1,7 +1,10 @@
 # Descriptions of built-in kinds are upstream's sentences, which are not ours to repeat: their structure is compared.
 
 [a kind]
-kubectl explain rack
+kubectl explain rack | structure
+
+[a kind's own description]
+kubectl explain rack | sed '/^FIELDS/,$d'
 
 [a field]
 kubectl explain rack.spec.power
