@@ -15,7 +15,8 @@ wait $!
 
 [for an end]
 kubectl create cm short -n hall >/dev/null
-kubectl wait --for=delete cm/short -n hall --timeout=30s -v=6 >waited 2>log &
+: >log
+kubectl wait --for=delete cm/short -n hall --timeout=30s -v=6 >waited 2>>log &
 waiting=$!
 until grep -q 'watch=true' log; do sleep 0.1; done
 kubectl delete cm short -n hall >/dev/null
