@@ -76,6 +76,7 @@ mod server;
 mod status;
 mod store;
 mod table;
+mod yaml;
 
 use std::fs::DirBuilder;
 use std::io;

@@ -14,6 +14,8 @@ use crate::request::Query;
 use crate::status::ApiError;
 use crate::table::{self, Include};
 
+/// What errors say that is spoken. We read protobuf, and answer in it nobody who takes something else as well.
+const MEDIA_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 /// A list is sent in pieces of at least this many bytes.
 const CHUNK: usize = 64 * 1024;
 
@@ -25,8 +27,19 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    pub(crate) fn parse(headers: &HeaderMap, query: &Query) -> Result<Self, ApiError> {
-        let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
+    /// What a client wants of a resource, or of one object of it when `named`.
+    pub(crate) fn parse(
+        headers: &HeaderMap,
+        query: &Query,
+        resource: &Resource,
+        named: bool,
+    ) -> Result<Self, ApiError> {
+        let accept = accepted(headers);
+        let known = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "*/*"];
+        // Upstream's built-in kinds are reached through a router that looks at the media types first.
+        if resource.message.is_some() && !media_types(accept).any(|kind| known.contains(&kind)) {
+            return Err(ApiError::no_representation(!named));
+        }
         let include = match query.get("includeObject") {
             "" | "Metadata" => Include::Metadata,
             "None" => Include::Nothing,
@@ -42,10 +55,7 @@ impl Form {
                 query.get("includeObject")
             ))),
             Some(form) => Ok(form),
-            None if accept.contains("as=") => {
-                Err(ApiError::not_acceptable("application/json, application/yaml, application/vnd.kubernetes.protobuf"))
-            }
-            None => Err(ApiError::no_representation()),
+            None => Err(ApiError::not_acceptable(MEDIA_TYPES)),
         }
     }
 
@@ -130,17 +140,27 @@ pub(crate) fn list(
     json(StatusCode::OK, Body::from_stream(futures::stream::iter(chunks)))
 }
 
+/// The header, where an empty one is none.
+fn accepted(headers: &HeaderMap) -> &str {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if accept.trim().is_empty() { "*/*" } else { accept }
+}
+
+fn media_types(accept: &str) -> impl Iterator<Item = &str> {
+    accept.split(',').map(|range| range.split(';').next().unwrap_or_default().trim())
+}
+
 fn form_of(range: &str, include: Include) -> Option<Form> {
     let mut parts = range.split(';').map(str::trim);
     let kind = parts.next()?;
     let parameters: Vec<(&str, &str)> = parts.filter_map(|p| p.split_once('=')).collect();
     let parameter = |name: &str| parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
-    if !matches!(kind, "application/json" | "application/*" | "*/*") {
+    if !matches!(kind, "application/json" | "application/yaml" | "application/*" | "*/*") {
         return None;
     }
     match (parameter("as"), parameter("g"), parameter("v")) {
         (None, _, _) => Some(Form::Whole),
-        (Some("Table"), Some("meta.k8s.io"), Some("v1")) => Some(Form::Table(include)),
+        (Some("Table"), Some("meta.k8s.io"), Some("v1" | "v1beta1")) => Some(Form::Table(include)),
         (Some("PartialObjectMetadata" | "PartialObjectMetadataList"), Some("meta.k8s.io"), Some("v1")) => {
             Some(Form::Partial)
         }
@@ -180,13 +200,15 @@ pub(crate) fn json(code: StatusCode, body: impl Into<Body>) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::Registry;
 
     #[test]
     fn first_form_we_speak_wins() {
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
         let cases = [
-            ("", None),
+            ("", Some(Form::Whole)),
             ("*/*", Some(Form::Whole)),
+            ("application/yaml", Some(Form::Whole)),
             ("application/vnd.kubernetes.protobuf,application/json", Some(Form::Whole)),
             (
                 &format!("{table},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"),
@@ -195,11 +217,13 @@ mod tests {
             ("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Some(Form::Partial)),
             ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", Some(Form::Whole)),
             ("application/vnd.kubernetes.protobuf", None),
+            ("text/html", None),
         ];
+        let secrets = Registry::new(std::iter::empty()).find("", "v1", "secrets").unwrap();
         for (accept, wanted) in cases {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT, accept.parse().unwrap());
-            assert_eq!(Form::parse(&headers, &Query::default()).ok(), wanted, "{accept}");
+            assert_eq!(Form::parse(&headers, &Query::default(), &secrets, true).ok(), wanted, "{accept}");
         }
     }
 }

@@ -259,13 +259,6 @@ impl ApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(Subject::default())
     }
 
-    /// No form that the client takes is there at all.
-    pub(crate) fn no_representation() -> Self {
-        let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
-                       application/vnd.kubernetes.protobuf";
-        Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message).about(Subject::default())
-    }
-
     /// What may not be done any more while a definition is being deleted.
     pub(crate) fn no_longer_allowed(subject: Subject, verb: &str) -> Self {
         let message = format!("{verb} not allowed while custom resource definition is terminating");
@@ -275,6 +268,15 @@ impl ApiError {
     pub(crate) fn not_acceptable(supported: &str) -> Self {
         let message = format!("only the following media types are accepted: {supported}");
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
+    }
+
+    /// None of the media types that the client takes is served by a path; a path of lists can also be watched.
+    pub(crate) fn no_representation(lists: bool) -> Self {
+        let kinds = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"].join(", ");
+        let streams = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+        let kinds = if lists { format!("{kinds}, {streams}") } else { kinds };
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {kinds}");
+        Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message).about(Subject::default())
     }
 
     pub(crate) fn unsupported_media_type(supported: &str) -> Self {

@@ -177,7 +177,21 @@ impl Normal<'_> {
         }
     }
 
+    /// A message may quote a whole object, in an order of keys of the server's own.
+    fn quoted(&mut self, text: &str) -> Option<String> {
+        let start = text.find("\"{\\\"")?;
+        let (before, quoted) = text.split_at_checked(start)?;
+        let mut strings = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
+        let object = strings.next()?.ok()?;
+        let after = quoted.get(strings.byte_offset()..)?;
+        let mut object: Value = serde_json::from_str(&object).ok()?;
+        self.value(&mut object);
+        Some(format!("{before}{}{after}", Value::String(object.to_string())))
+    }
+
     fn text(&mut self, text: &str) -> String {
+        let quoted = self.quoted(text);
+        let text = quoted.as_deref().unwrap_or(text);
         let mut text = text.replace(self.address, "<server>");
         for (hidden, name) in self.hidden {
             text = text.replace(hidden, &format!("<{name}>"));
@@ -231,6 +245,7 @@ mod tests {
                 json!({"metadata": {"resourceVersion": "89"}, "items": [{"metadata": {"name": "b", "resourceVersion": "90"}}]}),
             ),
             outcome(json!({"message": format!("too old resource version: 4 (9) of {uid} at h:1")})),
+            outcome(json!({"message": "value: \"{\\\"b\\\":1,\\\"a\\\":2}\": wrong"})),
             outcome(json!({"message": "{\\\"resourceVersion\\\":\\\"276\\\"} ResourceVersion in record (5)."})),
         ];
         normalise(&mut outcomes, &[], "h:1");
@@ -240,8 +255,9 @@ mod tests {
         assert_eq!(bodies[1]["items"][0]["metadata"]["resourceVersion"], "rv1");
         assert_eq!(bodies[2]["metadata"]["resourceVersion"], "<older than its items>");
         assert_eq!(bodies[3]["message"], "too old resource version: <version> of <uid1> at <server>");
+        assert_eq!(bodies[4]["message"], "value: \"{\\\"a\\\":2,\\\"b\\\":1}\": wrong");
         assert_eq!(
-            bodies[4]["message"],
+            bodies[5]["message"],
             "{\\\"resourceVersion\\\":\\\"<version>\\\"} ResourceVersion in record (<version>)."
         );
     }

@@ -41,7 +41,7 @@ use crate::registry::{Flavour, Resource};
 use crate::represent::{self, Form};
 use crate::request::{Query, ResourcePath, read_body, usual_watch};
 use crate::status::ApiError;
-use crate::{discovery, openapi, pretty};
+use crate::{discovery, openapi, pretty, yaml};
 
 pub(crate) use read::{Listed, listed_item};
 
@@ -90,13 +90,19 @@ pub(crate) async fn handle(core: Arc<Core>, mut request: Request<Body>) -> Respo
     let pretty = !is_watch && pretty::is_wanted(&query, request.headers());
     let deprecated = deprecation(&core, request.uri().path());
     let (about, begun) = (About::of(&core.registry(), request.method(), request.uri().path(), &query), Instant::now());
+    let in_yaml = !is_watch && yaml::is_wanted(request.headers());
     let mut response = match core.limits().enter(request.method(), is_watch).await {
         Ok(place) => route(&core, request, query, place).await.unwrap_or_else(IntoResponse::into_response),
         Err(error) => error.into_response(),
     };
     core.metrics().count(about, response.status().as_u16(), begun.elapsed());
     warn(&mut response, deprecated.as_slice());
-    if pretty { pretty::indent(response) } else { response }
+    response.headers_mut().insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    match (in_yaml, pretty) {
+        (true, _) => yaml::convert(response).await.unwrap_or_else(IntoResponse::into_response),
+        (false, true) => pretty::indent(response),
+        (false, false) => response,
+    }
 }
 
 /// What to say to those who still use a deprecated version.
@@ -140,7 +146,8 @@ async fn route(
     if misplaced {
         return Err(ApiError::no_such_path());
     }
-    let form = Form::parse(&head.headers, &query)?;
+    let lists = path.name.is_none() && head.method == Method::GET;
+    let form = Form::parse(&head.headers, &query, &resource, !lists)?;
     if path.subresource.as_deref() == Some("scale") && resource.scale.is_some() {
         let name = path.name.unwrap_or_default();
         let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };
