@@ -225,8 +225,9 @@ impl Registry {
         groups
     }
 
-    pub(crate) fn has(&self, group: &str, version: &str) -> bool {
-        self.all().any(|resource| resource.group == group && resource.version == version)
+    /// Whether a group and version is one of ours, which answers for itself what it does not know.
+    pub(crate) fn has_built_in(&self, group: &str, version: &str) -> bool {
+        self.all().any(|resource| !resource.is_custom() && resource.group == group && resource.version == version)
     }
 
     pub(crate) fn in_group_version(&self, group: &str, version: &str) -> Vec<&Arc<Resource>> {

@@ -16,6 +16,9 @@ use crate::status::ApiError;
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 /// Media types of objects, as upstream names them.
 const TAKEN: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+/// What upstream reads first of any object, as its errors show it.
+const TYPE_META: &str =
+    "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
 /// A body must have arrived within this time.
 const BODY_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -34,12 +37,39 @@ pub(crate) struct ResourcePath {
     pub(crate) subresource: Option<String>,
 }
 
+/// A path with its `%xx` decoded, before it is taken apart: an encoded slash is a slash, as upstream has it.
+pub(crate) fn decode_path(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let encoded = digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(encoded.unwrap_or(*first));
+        rest = if encoded.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Why a name cannot be a part of a path.
+pub(crate) fn check_name(name: &str) -> Result<(), ApiError> {
+    let why = match name {
+        "." | ".." => format!("may not be '{name}'"),
+        _ if name.contains('%') => "may not contain '%'".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(ApiError::bad_request(format!("Name parameter invalid: {name:?}: {why}")))
+}
+
 impl ResourcePath {
-    /// `None` when the path is not one of a resource.
+    /// `None` when the path is not one of a resource. Parts beyond the subresource stay with it.
     pub(crate) fn parse(path: &str) -> Option<Self> {
         let mut parts = path.strip_prefix('/')?.split('/').collect::<Vec<_>>();
         if parts.last() == Some(&"") {
             parts.pop();
+        }
+        // An empty namespace is none.
+        if matches!(parts.as_slice(), ["api", _, "namespaces", "", _, ..]) {
+            parts.drain(2..4);
         }
         if parts.iter().any(|part| part.is_empty()) {
             return None;
@@ -63,7 +93,11 @@ impl ResourcePath {
         found.plural = rest.next()?;
         found.name = rest.next();
         found.subresource = rest.next();
-        rest.next().is_none().then_some(found)
+        if let Some(subresource) = &mut found.subresource {
+            // No subresource has parts, so this is none that exists.
+            rest.for_each(|part| *subresource += &format!("/{part}"));
+        }
+        Some(found)
     }
 }
 
@@ -146,6 +180,12 @@ pub(crate) fn content_type(headers: &HeaderMap) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
+/// Whether what follows the media type is not `; name=value`.
+fn has_broken_parameters(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.trim_end_matches([';', ' ']).split(';').skip(1).any(|parameter| !parameter.contains('='))
+}
+
 /// Takes the whole body, within the limits of size and time.
 pub(crate) async fn read_body(body: Body) -> Result<bytes::Bytes, ApiError> {
     let whole = axum::body::to_bytes(body, BODY_LIMIT);
@@ -168,12 +208,38 @@ pub(crate) fn parse_delete_options(headers: &HeaderMap, bytes: &[u8]) -> Result<
             let read = protobuf::open(bytes).and_then(|envelope| envelope.decode(message));
             read.map_err(|problem| ApiError::bad_request(problem.to_string()))
         }
-        "" | "application/json" | "*/*" => {
-            let read = body::json(bytes);
-            read.map(|(value, _)| value).map_err(ApiError::bad_request)
-        }
-        _ => Err(ApiError::unsupported_media_type("application/json")),
+        "" | "application/json" => text_delete_options(body::json(bytes)),
+        "application/yaml" => text_delete_options(body::yaml(bytes)),
+        _ => Err(ApiError::unsupported_media_type(TAKEN)),
     }
+}
+
+fn text_delete_options(read: Result<body::Body, String>) -> Result<Value, ApiError> {
+    let unread = |why: String| ApiError::bad_request(format!("couldn't get version/kind; json parse error: {why}"));
+    let (options, _) = read.map_err(unread)?;
+    let found = match &options {
+        Value::Object(_) => None,
+        // no options
+        Value::Null => return Ok(Value::Object(serde_json::Map::new())),
+        Value::Bool(_) => Some("bool"),
+        Value::Number(_) => Some("number"),
+        Value::String(_) => Some("string"),
+        Value::Array(_) => Some("array"),
+    };
+    if let Some(found) = found {
+        return Err(unread(format!("json: cannot unmarshal {found} into Go value of type {TYPE_META}")));
+    }
+    let kind = options.get("kind").and_then(Value::as_str).unwrap_or_default();
+    if !matches!(kind, "" | "DeleteOptions") {
+        let version = options.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+        return Err(ApiError::bad_request(format!("no kind {kind:?} is registered for version {version:?} {scheme}")));
+    }
+    if options.get("gracePeriodSeconds").is_some_and(Value::is_string) {
+        let why = "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64";
+        return Err(ApiError::bad_request(why));
+    }
+    Ok(options)
 }
 
 /// The body of a create or update of a `kind`, and what a strict reader would refuse in it.
@@ -183,14 +249,56 @@ pub(crate) fn parse_object(headers: &HeaderMap, resource: &Resource, bytes: &[u8
             let read = protobuf_object(bytes, message, &resource.api_version(), &resource.kind);
             read.map_err(|problem| unrecognized(&resource.kind, &problem, bytes))
         }
-        _ => parse_text_object(headers, &resource.kind, bytes),
+        None => {
+            let (object, problems) = parse_text_object(headers, &resource.kind, bytes)?;
+            check_type_meta(&object, &resource.kind, bytes)?;
+            Ok((object, problems))
+        }
+        Some(_) => {
+            let (mut object, problems) = parse_text_object(headers, &resource.kind, bytes)?;
+            check_type_meta(&object, &resource.kind, bytes)?;
+            // Upstream knows a built-in kind from the path, when the object does not say it.
+            if let Some(fields) = object.as_object_mut() {
+                let defaults = [("apiVersion", resource.api_version()), ("kind", resource.kind.clone())];
+                for (field, default) in defaults {
+                    let said = fields.entry(field).or_insert_with(|| Value::from(""));
+                    if said.as_str() == Some("") {
+                        *said = default.into();
+                    }
+                }
+            }
+            Ok((object, problems))
+        }
     }
+}
+
+/// The version and the kind are read before anything else, so that their faults come first.
+fn check_type_meta(object: &Value, kind: &str, bytes: &[u8]) -> Result<(), ApiError> {
+    for field in ["apiVersion", "kind"] {
+        let found = match object.get(field) {
+            None | Some(Value::String(_) | Value::Null) => continue,
+            Some(Value::Bool(_)) => "bool",
+            Some(Value::Number(_)) => "number",
+            Some(Value::Array(_)) => "array",
+            Some(Value::Object(_)) => "object",
+        };
+        let why = format!("json: cannot unmarshal {found} into Go struct field .{field} of type string");
+        return Err(unrecognized(kind, &format!("couldn't get version/kind; json parse error: {why}"), bytes));
+    }
+    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    if version.matches('/').count() > 1 {
+        return Err(unrecognized(kind, &format!("unexpected GroupVersion string: {version}"), bytes));
+    }
+    Ok(())
 }
 
 /// As [`parse_object`], for a `kind` that is served as text only.
 pub(crate) fn parse_text_object(headers: &HeaderMap, kind: &str, bytes: &[u8]) -> Result<body::Body, ApiError> {
+    if has_broken_parameters(headers) {
+        return Err(ApiError::unsupported_media_type(TAKEN));
+    }
     let read = match content_type(headers) {
-        "" | "application/json" | "*/*" => {
+        "" | "application/json" => {
             body::json(bytes).map_err(|problem| format!("couldn't get version/kind; json parse error: {problem}"))
         }
         "application/yaml" => {
@@ -201,17 +309,14 @@ pub(crate) fn parse_text_object(headers: &HeaderMap, kind: &str, bytes: &[u8]) -
     let (value, problems) = read.map_err(|problem| unrecognized(kind, &problem, bytes))?;
     let found = match &value {
         Value::Object(_) => return Ok((value, problems)),
-        Value::Null => {
-            return Err(unrecognized(kind, "Object 'Kind' is missing in 'null'", bytes));
-        }
+        Value::Null => return Ok((Value::Object(serde_json::Map::new()), problems)),
         Value::Bool(_) => "bool",
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
     };
-    let into = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
     let why = format!(
-        "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {into}"
+        "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {TYPE_META}"
     );
     Err(unrecognized(kind, &why, bytes))
 }
@@ -289,6 +394,22 @@ mod tests {
     }
 
     #[test]
+    fn paths_are_decoded_once() {
+        let cases = [
+            ("/a%2Fb", "/a/b"),
+            ("/%61", "/a"),
+            ("/a%25", "/a%"),
+            ("/%zz%", "/%zz%"),
+            ("/%2", "/%2"),
+            ("/%252e", "/%2e"),
+        ];
+        for (path, wanted) in cases {
+            assert_eq!(decode_path(path), wanted, "{path}");
+        }
+        assert!(check_name("..").is_err() && check_name("a%").is_err() && check_name("a.b").is_ok());
+    }
+
+    #[test]
     fn paths_name_resources() {
         let cases = [
             ("/api/v1/secrets", Some("|v1||secrets||")),
@@ -301,7 +422,8 @@ mod tests {
                 Some("metal3.io|v1alpha1|x|baremetalhosts|h|status"),
             ),
             ("/apis/metal3.io/v1alpha1/baremetalhosts/", Some("metal3.io|v1alpha1||baremetalhosts||")),
-            ("/api/v1/namespaces/x/secrets/s/status/more", None),
+            ("/api/v1/namespaces/x/secrets/s/status/more", Some("|v1|x|secrets|s|status/more")),
+            ("/api/v1/namespaces//secrets", Some("|v1||secrets||")),
             ("/api/v1", None),
             ("/apis/g", None),
             ("/api//secrets", None),

@@ -265,6 +265,12 @@ impl ApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(subject)
     }
 
+    /// A verb that a subresource of a custom kind does not have.
+    pub(crate) fn not_supported(subject: &Subject, verb: &str) -> Self {
+        let message = format!("{verb} is not supported on resources of kind {:?}", subject.qualified());
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(subject.clone())
+    }
+
     pub(crate) fn not_acceptable(supported: &str) -> Self {
         let message = format!("only the following media types are accepted: {supported}");
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)

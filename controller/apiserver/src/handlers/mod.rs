@@ -39,7 +39,7 @@ use crate::core::Core;
 use crate::metrics::About;
 use crate::registry::{Flavour, Resource};
 use crate::represent::{self, Form};
-use crate::request::{Query, ResourcePath, read_body, usual_watch};
+use crate::request::{Query, ResourcePath, check_name, decode_path, read_body, usual_watch};
 use crate::status::ApiError;
 use crate::{discovery, openapi, pretty, yaml};
 
@@ -107,7 +107,7 @@ pub(crate) async fn handle(core: Arc<Core>, mut request: Request<Body>) -> Respo
 
 /// What to say to those who still use a deprecated version.
 fn deprecation(core: &Core, path: &str) -> Option<String> {
-    let path = ResourcePath::parse(path)?;
+    let path = ResourcePath::parse(&decode_path(path))?;
     core.registry().find(&path.group, &path.version, &path.plural)?.deprecated.clone()
 }
 
@@ -119,7 +119,8 @@ async fn route(
 ) -> Result<Response, ApiError> {
     let (head, body) = request.into_parts();
     let registry = core.registry();
-    let path = ResourcePath::parse(head.uri.path());
+    let decoded = decode_path(head.uri.path());
+    let path = ResourcePath::parse(&decoded);
     let user = admit(core, &head, path.as_ref(), &query)?;
     let Some(path) = path else {
         if head.uri.path() == "/metrics" {
@@ -130,11 +131,15 @@ async fn route(
         }
         let known =
             (head.method == Method::GET).then(|| openapi::answer(&registry, &head.uri, &head.headers)).flatten();
-        return Ok(known.unwrap_or_else(represent::page_not_found));
+        // Below /api everything is answered by the core group.
+        return match known {
+            None if decoded.starts_with("/api/") => Err(ApiError::no_such_path()),
+            known => Ok(known.unwrap_or_else(represent::page_not_found)),
+        };
     };
     let Some(resource) = registry.find(&path.group, &path.version, &path.plural) else {
         // Where no such group is, nothing answers; where it is, the group does.
-        return if path.group.is_empty() || registry.has(&path.group, &path.version) {
+        return if path.group.is_empty() || registry.has_built_in(&path.group, &path.version) {
             Err(ApiError::no_such_path())
         } else {
             Ok(represent::page_not_found())
@@ -143,9 +148,12 @@ async fn route(
     // An object of a namespaced kind needs its namespace in the path; a cluster-scoped kind has none.
     let misplaced =
         if resource.namespaced { path.namespace.is_empty() && path.name.is_some() } else { !path.namespace.is_empty() };
+    let misplaced = misplaced
+        || resource.is_custom() && resource.namespaced && path.namespace.is_empty() && head.method == Method::POST;
     if misplaced {
-        return Err(ApiError::no_such_path());
+        return if resource.is_custom() { Ok(represent::page_not_found()) } else { Err(ApiError::no_such_path()) };
     }
+    path.name.as_deref().map_or(Ok(()), check_name)?;
     let lists = path.name.is_none() && head.method == Method::GET;
     let form = Form::parse(&head.headers, &query, &resource, !lists)?;
     if path.subresource.as_deref() == Some("scale") && resource.scale.is_some() {
@@ -158,12 +166,19 @@ async fn route(
         None => Part::Main,
         Some("status") if resource.has_status => Part::Status,
         Some(_) if finalizes => Part::Main,
-        // upstream serves custom kinds by other means than its own
-        Some(_) if resource.flavour == Flavour::Custom => {
+        // Upstream looks for the object of a custom kind with what it does not know.
+        Some(_) if resource.is_custom() => {
             return Err(ApiError::not_found(resource.subject(path.name.as_deref().unwrap_or_default())));
         }
         Some(_) => return Err(ApiError::no_such_path()),
     };
+    if part == Part::Status && resource.is_custom() {
+        match head.method {
+            Method::POST => return Err(ApiError::not_supported(&resource.subject(""), "create")),
+            Method::DELETE => return Err(ApiError::not_supported(&resource.subject(""), "delete")),
+            _ => {}
+        }
+    }
     let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };
     match (head.method, path.name) {
         (Method::POST, None) if call.resource.flavour == Flavour::Review => {

@@ -19,8 +19,10 @@ const DEPTH_LIMIT: usize = 64;
 /// Why a body cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("provided data does not appear to be a protobuf message, expected prefix {MAGIC:x?}")]
+    #[error("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")]
     NoMagic,
+    #[error("empty data")]
+    Empty,
     #[error("unexpected EOF")]
     Short,
     #[error("proto: integer overflow")]
@@ -54,6 +56,9 @@ pub(crate) fn is_protobuf(bytes: &[u8]) -> bool {
 
 /// Opens the envelope.
 pub(crate) fn open(bytes: &[u8]) -> Result<Envelope<'_>, Error> {
+    if bytes.is_empty() {
+        return Err(Error::Empty);
+    }
     let mut reader = Reader::new(bytes.strip_prefix(MAGIC).ok_or(Error::NoMagic)?);
     let mut envelope = Envelope::default();
     while let Some((number, payload)) = reader.next()? {
