@@ -64,7 +64,7 @@ async fn both_servers_give_the_same_answers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_servers_treat_peoples_manifests_alike() {
     let Some(data) = std::env::var_os("BESSEMER_TEST_DATA") else {
-        println!("SKIP both_servers_treat_peoples_manifests_alike: no test data: set BESSEMER_TEST_DATA");
+        println!("SKIP no test data: set BESSEMER_TEST_DATA");
         return;
     };
     let Some(real) = real("both_servers_treat_peoples_manifests_alike").await else { return };
