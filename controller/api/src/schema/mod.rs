@@ -11,7 +11,7 @@
 //!   CEL rules: `#[schemars(extend("x-kubernetes-validations" = [{"rule": …, "message": …}]))]`.
 //! - A `spec` that may be absent: `attr = "cfg_attr(all(), serde(default), schemars(extend(\"required\" = null)))"` in
 //!   `#[kube(…)]`, which lets no plain `serde` attribute through to the root.
-//! - Shapes of k8s-openapi, whose schemas lack upstream's markers, get them from [`foreign`].
+//! - Shapes of k8s-openapi, whose schemas lack upstream's markers and have its words, are made ours by [`foreign`].
 
 mod foreign;
 mod structural;
@@ -48,7 +48,7 @@ fn root<K: JsonSchema>() -> Object {
         Some(Value::Object(definitions)) => definitions,
         _ => Object::new(),
     };
-    foreign::mark(&mut definitions);
+    foreign::make_ours(&mut definitions);
     let mut root = Shaper { definitions }.shape(schema.to_value());
     if let Some(Value::Object(properties)) = root.get_mut("properties") {
         let of_spec = properties.get("spec").and_then(|spec| spec.get("description")).cloned();
