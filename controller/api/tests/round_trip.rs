@@ -1,7 +1,9 @@
-//! Manifests people use are read whole: what is written back is what was read. `$BESSEMER_TEST_DATA/manifests` has them,
-//! by default `../shared/data` beside the checkout.
+//! Manifests people use are read whole: what is written back is what was read. They are in the folder `manifests` of
+//! the test data.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod test_data;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -181,13 +183,7 @@ fn as_read(mut written: Value, read: &Value) -> Value {
 
 #[test]
 fn manifests_come_back_as_they_were() {
-    let data = std::env::var("BESSEMER_TEST_DATA")
-        .map_or_else(|_| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let manifests = data.join("manifests");
-    if !manifests.is_dir() {
-        println!("SKIP no test data: set BESSEMER_TEST_DATA");
-        return;
-    }
+    let Some(manifests) = test_data::folder("manifests") else { return };
     let kinds = kinds();
     let (mut seen, mut failures, mut used) = (BTreeMap::<(&str, &str), usize>::new(), Vec::new(), 0);
     for folder in FOLDERS {

@@ -1,9 +1,10 @@
 //! Upstream's CRDs, those in scope.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+use crate::test_data;
 
 /// Kinds that nobody has asked for: the development provider, prefix pools, a file that only looks like a kind.
 const OUT_OF_SCOPE: [&str; 7] = [
@@ -16,12 +17,11 @@ const OUT_OF_SCOPE: [&str; 7] = [
     "Metadata",
 ];
 
-/// By name; none without test data.
+/// By name; none without test data, which is told.
 pub(crate) fn crds() -> Option<BTreeMap<String, Value>> {
-    let data = std::env::var_os("BESSEMER_TEST_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
+    let folder = test_data::folder("crds")?;
     let mut crds = BTreeMap::new();
-    for entry in std::fs::read_dir(data.join("crds")).ok()? {
+    for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let crd: Value = serde_saphyr::from_str(&std::fs::read_to_string(&path).unwrap())
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
