@@ -1,7 +1,7 @@
 //! The rules of Cluster.
 
 use bessemer_api::cluster::{Cluster, ClusterMachineCounts, ClusterPhase};
-use bessemer_api::conditions::{self, Status, Wanted, wanted};
+use bessemer_api::conditions::{self, NOT_YET_REPORTED, Reasons, Status, Summary, Wanted, wanted};
 use bessemer_api::controlplane::KubeadmControlPlane;
 use bessemer_api::infrastructure::Metal3Cluster;
 use bessemer_api::well_known::{CLUSTER_FINALIZER, CLUSTER_NAME_LABEL};
@@ -140,11 +140,25 @@ fn show(seen: &Observed, cluster: &mut Cluster, now: Timestamp) {
     } else {
         wanted("ControlPlaneInitialized", false, "NotInitialized", "the control plane does not serve yet")
     };
-    let available = available(&[&infrastructure, &control_plane, &initialized]);
-    for condition in [available, infrastructure, control_plane, initialized] {
+    for condition in [infrastructure, control_plane, initialized] {
         conditions::set(&mut status.conditions, condition, generation, time(now));
     }
+    if let Some(available) = AVAILABLE.of(&status.conditions) {
+        conditions::set(&mut status.conditions, available, generation, time(now));
+    }
 }
+
+/// What a cluster's availability is made of.
+const AVAILABLE: Summary<'static> = Summary {
+    target: "Available",
+    types: &["Deleting", "InfrastructureReady", "ControlPlaneAvailable", "ControlPlaneInitialized"],
+    negative: &["Deleting"],
+    optional: &["Deleting"],
+    overrides: &[],
+    reasons: Reasons { issue: "NotAvailable", unknown: "AvailableUnknown", info: "Available" },
+    priority: None,
+    transform: None,
+};
 
 /// The condition that a referred object shows, under the name it has here.
 fn mirrored(
@@ -158,26 +172,12 @@ fn mirrored(
         return wanted(type_, Status::Unknown, "NotReferred", "the Cluster refers to none");
     };
     let name = format!("{} {}", reference.kind, reference.name);
-    match list.and_then(|list| conditions::get(list, theirs)) {
-        Some(condition) => {
-            wanted(type_, Status::from_text(&condition.status), condition.reason.clone(), condition.message.clone())
-        }
-        None if exists => wanted(type_, Status::Unknown, "NotReported", format!("{name} shows no condition yet")),
-        None => wanted(type_, false, "ObjectDoesNotExist", format!("{name} does not exist")),
-    }
-}
-
-fn available(parts: &[&Wanted]) -> Wanted {
-    let open: Vec<String> = parts
-        .iter()
-        .filter(|part| part.status != Status::True)
-        .map(|part| format!("* {}: {}", part.type_, if part.message.is_empty() { &part.reason } else { &part.message }))
-        .collect();
-    if open.is_empty() {
-        wanted("Available", true, "Available", "")
+    let missing = if exists {
+        wanted(type_, Status::Unknown, NOT_YET_REPORTED, format!("{name} shows no condition yet"))
     } else {
-        wanted("Available", false, "NotAvailable", open.join("\n"))
-    }
+        wanted(type_, false, "ObjectDoesNotExist", format!("{name} does not exist"))
+    };
+    conditions::mirror(list.unwrap_or_default(), theirs, type_, Some(missing))
 }
 
 fn delete(seen: &Observed, decision: &mut Decision, now: Timestamp) {

@@ -1,7 +1,7 @@
 //! The conditions of a Machine.
 
 use bessemer_api::cluster::Machine;
-use bessemer_api::conditions::{self, Status, Wanted, wanted};
+use bessemer_api::conditions::{self, NOT_YET_REPORTED, Reasons, Status, Summary, Wanted, wanted};
 use bessemer_api::{Condition, ContractReference};
 use jiff::Timestamp;
 
@@ -36,19 +36,31 @@ pub(super) fn show(seen: &Observed, machine: &mut Machine, now: Timestamp) {
         seen.infrastructure.is_some(),
     );
     let (node_ready, node_healthy) = node(&seen.node, status.node_ref.is_some());
-    let ready = summary(&[&bootstrap, &infrastructure, &node_healthy]);
-    let available = if ready.status == Status::True {
-        wanted("Available", true, "Available", "")
-    } else {
-        wanted("Available", false, "NotReady", "")
-    };
     let deleting = wanted("Deleting", false, "NotDeleting", "");
     let paused = wanted("Paused", false, "NotPaused", "");
     status.observed_generation = generation;
-    for condition in [available, ready, bootstrap, infrastructure, node_ready, node_healthy, deleting, paused] {
+    for condition in [bootstrap, infrastructure, node_ready, node_healthy, deleting, paused] {
+        conditions::set(&mut status.conditions, condition, generation, time(now));
+    }
+    let ready = READY.of(&status.conditions);
+    let is_ready = ready.as_ref().is_some_and(|ready| ready.status == Status::True);
+    let available = wanted("Available", is_ready, if is_ready { "Available" } else { "NotReady" }, "");
+    for condition in ready.into_iter().chain([available]) {
         conditions::set(&mut status.conditions, condition, generation, time(now));
     }
 }
+
+/// What a machine's readiness is made of.
+const READY: Summary<'static> = Summary {
+    target: "Ready",
+    types: &["Deleting", "BootstrapConfigReady", "InfrastructureReady", "NodeHealthy"],
+    negative: &["Deleting"],
+    optional: &[],
+    overrides: &[],
+    reasons: Reasons { issue: "NotReady", unknown: "ReadyUnknown", info: "Ready" },
+    priority: None,
+    transform: None,
+};
 
 /// The only one that changes on the way out.
 pub(super) fn deleting(machine: &mut Machine, reason: &'static str, now: Timestamp) {
@@ -59,11 +71,12 @@ pub(super) fn deleting(machine: &mut Machine, reason: &'static str, now: Timesta
 
 fn mirrored(type_: &'static str, reference: &ContractReference, list: Option<&[Condition]>, exists: bool) -> Wanted {
     let name = format!("{} {}", reference.kind, reference.name);
-    match list.and_then(|list| conditions::get(list, "Ready")) {
-        Some(theirs) => wanted(type_, Status::from_text(&theirs.status), theirs.reason.clone(), theirs.message.clone()),
-        None if exists => wanted(type_, Status::Unknown, "NotReported", format!("{name} shows no condition yet")),
-        None => wanted(type_, false, "ObjectDoesNotExist", format!("{name} does not exist")),
-    }
+    let missing = if exists {
+        wanted(type_, Status::Unknown, NOT_YET_REPORTED, format!("{name} shows no condition yet"))
+    } else {
+        wanted(type_, false, "ObjectDoesNotExist", format!("{name} does not exist"))
+    };
+    conditions::mirror(list.unwrap_or_default(), "Ready", type_, Some(missing))
 }
 
 fn node(look: &NodeLook, known: bool) -> (Wanted, Wanted) {
@@ -97,18 +110,4 @@ fn node(look: &NodeLook, known: bool) -> (Wanted, Wanted) {
             )
         }
     }
-}
-
-fn summary(parts: &[&Wanted]) -> Wanted {
-    let open: Vec<&&Wanted> = parts.iter().filter(|part| part.status != Status::True).collect();
-    if open.is_empty() {
-        return wanted("Ready", true, "Ready", "");
-    }
-    let failed = open.iter().any(|part| part.status == Status::False);
-    let lines: Vec<String> = open
-        .iter()
-        .map(|part| format!("* {}: {}", part.type_, if part.message.is_empty() { &part.reason } else { &part.message }))
-        .collect();
-    let (status, reason) = if failed { (Status::False, "NotReady") } else { (Status::Unknown, "ReadyUnknown") };
-    wanted("Ready", status, reason, lines.join("\n"))
 }

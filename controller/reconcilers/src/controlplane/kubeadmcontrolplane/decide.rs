@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bessemer_api::cluster::Machine;
-use bessemer_api::conditions::{self, Status, Wanted, wanted};
+use bessemer_api::conditions::{self, Aggregate, Reasons, Reporter, Status, Wanted, wanted};
 use bessemer_api::controlplane::KubeadmControlPlane;
 use bessemer_api::well_known::{CONTROL_PLANE_FINALIZER, CONTROL_PLANE_NAME_LABEL};
 use jiff::Timestamp;
@@ -156,26 +156,19 @@ fn show(seen: &Observed, object: &mut KubeadmControlPlane, waits: &str, now: Tim
 }
 
 fn machines_ready(seen: &Observed) -> Wanted {
-    if seen.machines.is_empty() {
-        return wanted("MachinesReady", true, "NoReplicas", "");
-    }
-    let lines: Vec<String> = seen
+    let names: Vec<String> = seen.machines.iter().map(ResourceExt::name_any).collect();
+    let reporters: Vec<Reporter<'_>> = seen
         .machines
         .iter()
-        .filter_map(|machine| {
-            let list = machine.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
-            match conditions::get(list, "Ready") {
-                Some(condition) if condition.status == "True" => None,
-                Some(condition) => Some(format!("* Machine {}: {}", machine.name_any(), condition.message)),
-                None => Some(format!("* Machine {}: no condition yet", machine.name_any())),
-            }
+        .zip(&names)
+        .map(|(machine, name)| {
+            let conditions = machine.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+            Reporter { kind: "Machine", name, control_plane: true, conditions }
         })
         .collect();
-    if lines.is_empty() {
-        wanted("MachinesReady", true, "Ready", "")
-    } else {
-        wanted("MachinesReady", false, "NotReady", lines.join("\n"))
-    }
+    let reasons = Reasons { issue: "NotReady", unknown: "ReadyUnknown", info: "Ready" };
+    let aggregate = Aggregate { source: "Ready", target: "MachinesReady", negative: false, reasons };
+    aggregate.of(&reporters).unwrap_or_else(|| wanted("MachinesReady", true, "NoReplicas", ""))
 }
 
 fn available(parts: &[&Wanted], waits: &str) -> Wanted {
