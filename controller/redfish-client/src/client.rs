@@ -1,0 +1,355 @@
+//! The client: calls that survive what services do to them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
+
+use crate::answer::Answer;
+use crate::etag::ladder;
+use crate::retry::{Failure, is_worth_another, pause};
+use crate::session::{Door, Pass, end};
+use crate::task::{self, TaskEnd, TaskState};
+use crate::wire::{Request, Wire};
+use crate::{Action, Fault, Login, Options, RedfishError, Reference, Resource};
+
+/// Pages followed in one collection.
+const PAGES: usize = 100;
+
+/// Between two looks at a task, where the service does not say.
+const TASK_PERIOD: Duration = Duration::from_secs(2);
+
+/// How long a task that was just made may be unknown to the service that made it (Dell).
+const TASK_BIRTH: Duration = Duration::from_secs(10);
+
+/// A client of one Redfish service. Cheap to clone; all clones share the session. When the last one is dropped inside
+/// a tokio runtime without [`Client::close`], the session is ended in the background.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    wire: Arc<Wire>,
+    door: Door,
+    options: Options,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let (Some(pass), Ok(runtime)) = (self.door.abandoned(), tokio::runtime::Handle::try_current()) {
+            let wire = Arc::clone(&self.wire);
+            runtime.spawn(async move { end(&wire, &pass).await });
+        }
+    }
+}
+
+/// What a service answered to a write.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// HTTP status, always a success.
+    pub status: StatusCode,
+    /// Where the new resource is, or the task that does the work.
+    pub location: Option<Reference>,
+    /// The body, where there is one.
+    pub body: Option<Value>,
+    /// The task to follow, when the work goes on after the answer.
+    pub task: Option<Reference>,
+}
+
+impl Reply {
+    /// What a successful answer remarks (`@Message.ExtendedInfo`), such as that a reset is needed.
+    #[must_use]
+    pub fn remarks(&self) -> Fault {
+        let annotated = self.body.as_ref().filter(|body| body.get("@Message.ExtendedInfo").is_some());
+        annotated.map(Fault::of).unwrap_or_default()
+    }
+}
+
+impl Client {
+    /// A client of the service at `service`: scheme, host and port; a path is ignored. Does no I/O: a dead address or a
+    /// wrong password shows at the first call.
+    ///
+    /// # Errors
+    /// When the address is no http(s) URL, or the trust in `options` cannot be set up.
+    pub fn new(service: &str, login: Option<Login>, options: Options) -> Result<Self, RedfishError> {
+        let wire = Arc::new(Wire::new(service, &options)?);
+        let door = Door::new(login, options.sessions);
+        Ok(Self { inner: Arc::new(Inner { wire, door, options }) })
+    }
+
+    /// The service root, `/redfish/v1`. Most services show it to anyone: that it can be read says nothing about the
+    /// login.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub async fn root(&self) -> Result<Resource, RedfishError> {
+        self.get("/redfish/v1").await
+    }
+
+    /// Reads a resource. Tried again while the service is starting, busy or unreachable, within the deadline.
+    ///
+    /// # Errors
+    /// Every [`RedfishError`] but those of tasks.
+    pub async fn get(&self, link: &str) -> Result<Resource, RedfishError> {
+        self.read(&self.reference(link)?).await
+    }
+
+    /// As [`Client::get`], with a resource that is not there as none.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub async fn find(&self, at: &Reference) -> Result<Option<Resource>, RedfishError> {
+        match self.read(at).await {
+            Ok(resource) => Ok(Some(resource)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the resource at `at`; see [`Client::get`].
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub async fn read(&self, at: &Reference) -> Result<Resource, RedfishError> {
+        let request = Request { method: &Method::GET, to: at, body: None, if_match: None };
+        let answer = self.send(request, |answer, url| {
+            let body = answer.json(&Method::GET, url)?;
+            body.map(|_| ()).ok_or_else(|| RedfishError::Body {
+                method: Method::GET,
+                url: url.to_owned(),
+                problem: "the answer is empty".to_owned(),
+            })
+        });
+        let answer = answer.await?;
+        let etag = answer.text_header(&http::header::ETAG).map(str::to_owned);
+        let body = answer.json(&Method::GET, &self.inner.wire.url(at))?.unwrap_or_default();
+        Ok(Resource::new(at.clone(), etag, body))
+    }
+
+    /// The members of a collection, read one by one, through all its pages. Members that are listed and not there are
+    /// left out; a collection without members is an empty one, and so is one that is not there.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub async fn members(&self, link: &str) -> Result<Vec<Resource>, RedfishError> {
+        let mut members = Vec::new();
+        for member in self.list(&self.reference(link)?).await? {
+            members.extend(self.find(&member).await?);
+        }
+        Ok(members)
+    }
+
+    /// Where the members of a collection are; see [`Client::members`].
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub async fn list(&self, collection: &Reference) -> Result<Vec<Reference>, RedfishError> {
+        let mut links: Vec<Reference> = Vec::new();
+        let mut next = Some(collection.clone());
+        let mut seen = Vec::new();
+        while let Some(page) = next.take() {
+            let Some(resource) = self.find(&page).await? else { break };
+            for link in resource.links("Members") {
+                if !links.contains(&link) {
+                    links.push(link);
+                }
+            }
+            seen.push(page);
+            let following = resource.text("Members@odata.nextLink").and_then(Reference::parse);
+            next = following.filter(|next| !seen.contains(next) && seen.len() < PAGES);
+        }
+        Ok(links)
+    }
+
+    /// Changes the resource as `change` says. Its ETag is sent in the spelling that the service knows again.
+    ///
+    /// # Errors
+    /// Every [`RedfishError`] but those of tasks.
+    pub async fn patch(&self, resource: &Resource, change: &Value) -> Result<Reply, RedfishError> {
+        let mut rungs = ladder(resource.etag_header(), resource.etag_property()).into_iter();
+        let mut rung = rungs.next().flatten();
+        let mut reread = false;
+        loop {
+            let if_match = rung.as_deref();
+            let request = Request { method: &Method::PATCH, to: resource.uri(), body: Some(change), if_match };
+            let error = match self.send(request, |_, _| Ok(())).await {
+                Ok(answer) => return Ok(self.reply(&Method::PATCH, resource.uri(), &answer)),
+                Err(error) => error,
+            };
+            if !is_precondition(&error) {
+                return Err(error);
+            }
+            // The first time, the resource may really have changed since it was read.
+            if !std::mem::replace(&mut reread, true) {
+                let fresh = self.read(resource.uri()).await?;
+                rungs = ladder(fresh.etag_header(), fresh.etag_property()).into_iter();
+            }
+            rung = match rungs.next() {
+                Some(rung) => rung,
+                None => return Err(error),
+            };
+        }
+    }
+
+    /// Asks for an action with `parameters`, an object; some services refuse an action without a body.
+    ///
+    /// # Errors
+    /// Every [`RedfishError`] but those of tasks.
+    pub async fn act(&self, action: &Action, parameters: &Value) -> Result<Reply, RedfishError> {
+        self.post(&action.target, parameters).await
+    }
+
+    /// Posts `body` to `to`, as to create a member of a collection. Never carries `If-Match`.
+    ///
+    /// # Errors
+    /// Every [`RedfishError`] but those of tasks.
+    pub async fn post(&self, to: &Reference, body: &Value) -> Result<Reply, RedfishError> {
+        let empty = json!({});
+        let body = if body.is_null() { &empty } else { body };
+        let request = Request { method: &Method::POST, to, body: Some(body), if_match: None };
+        let answer = self.send(request, |_, _| Ok(())).await?;
+        Ok(self.reply(&Method::POST, to, &answer))
+    }
+
+    /// Deletes the resource; that it is not there any more is a success.
+    ///
+    /// # Errors
+    /// Every [`RedfishError`] but those of tasks.
+    pub async fn delete(&self, at: &Reference) -> Result<(), RedfishError> {
+        let request = Request { method: &Method::DELETE, to: at, body: None, if_match: None };
+        match self.send(request, |_, _| Ok(())).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_not_found() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Follows the task of `reply` to its end, at most for `patience`; `progress` is told each state seen.
+    ///
+    /// # Errors
+    /// [`RedfishError::Task`] when it ends badly, [`RedfishError::TaskUnfinished`] when it does not end in time, and
+    /// every other error of reading it.
+    pub async fn follow(
+        &self,
+        reply: &Reply,
+        patience: Duration,
+        mut progress: impl FnMut(&TaskState),
+    ) -> Result<TaskEnd, RedfishError> {
+        let Some(task) = &reply.task else { return Ok(TaskEnd::Immediate) };
+        let start = Instant::now();
+        let mut last: Option<String> = None;
+        loop {
+            let request = Request { method: &Method::GET, to: task, body: None, if_match: None };
+            let answer = match self.send(request, |answer, url| answer.json(&Method::GET, url).map(|_| ())).await {
+                Ok(answer) => Some(answer),
+                Err(error) if error.is_not_found() && last.is_some() => return Ok(TaskEnd::Vanished),
+                Err(error) if error.is_not_found() && start.elapsed() < TASK_BIRTH => None,
+                Err(error) => return Err(error),
+            };
+            let mut wait = TASK_PERIOD;
+            if let Some(answer) = answer {
+                wait = answer.retry_after().unwrap_or(wait).min(self.inner.options.longest_pause);
+                let body = answer.json(&Method::GET, &self.inner.wire.url(task))?;
+                let state = task::state(answer.status, body.as_ref());
+                progress(&state);
+                match state {
+                    TaskState::Done => return Ok(TaskEnd::Done),
+                    TaskState::Failed { state, fault } => {
+                        return Err(RedfishError::Task { task: task.to_string(), state, fault });
+                    }
+                    TaskState::Running { state, .. } => last = Some(state),
+                }
+            }
+            let next = Instant::now() + wait;
+            if next > start + patience {
+                let state = last.unwrap_or_else(|| "unknown".to_owned());
+                return Err(RedfishError::TaskUnfinished { task: task.to_string(), state, after: patience });
+            }
+            sleep_until(next).await;
+        }
+    }
+
+    /// Ends the session with the service. Any call after it opens a new one.
+    pub async fn close(&self) {
+        self.inner.door.leave(&self.inner.wire).await;
+    }
+
+    fn reference(&self, link: &str) -> Result<Reference, RedfishError> {
+        Reference::parse(link).ok_or_else(|| RedfishError::Missing {
+            resource: self.inner.wire.url(&Reference::root()),
+            what: format!("resource {link:?}: a path from the root is wanted"),
+        })
+    }
+
+    fn reply(&self, method: &Method, to: &Reference, answer: &Answer) -> Reply {
+        // A success with a page for people in it is still a success.
+        let body = answer.json(method, &self.inner.wire.url(to)).ok().flatten();
+        let location = answer.location();
+        let task = task::monitor(answer.status, location.clone(), body.as_ref());
+        Reply { status: answer.status, location, body, task }
+    }
+
+    /// Sends `request` until it succeeds in a way that `accept` takes, or it is no use to go on.
+    async fn send(
+        &self,
+        request: Request<'_>,
+        accept: impl Fn(&Answer, &str) -> Result<(), RedfishError>,
+    ) -> Result<Answer, RedfishError> {
+        let options = &self.inner.options;
+        let until = Instant::now() + options.deadline;
+        let mut attempt = 1;
+        loop {
+            let (error, retry_after) = match self.authenticated(request, until).await {
+                Ok(answer) => match accept(&answer, &self.inner.wire.url(request.to)) {
+                    Ok(()) => return Ok(answer),
+                    Err(error) => (error, None),
+                },
+                Err(failed) => failed,
+            };
+            let failure = Failure { method: request.method, error: &error, retry_after };
+            let wait = pause(attempt, failure.retry_after, options.longest_pause, rand::random());
+            let next = Instant::now() + wait;
+            if attempt >= options.attempts || next >= until || !is_worth_another(&failure) {
+                return Err(error);
+            }
+            tracing::debug!(%error, attempt, ?wait, "redfish call is made again");
+            sleep_until(next).await;
+            attempt += 1;
+        }
+    }
+
+    /// One attempt, with one new login if the session has run out.
+    async fn authenticated(
+        &self,
+        request: Request<'_>,
+        until: Instant,
+    ) -> Result<Answer, (RedfishError, Option<Duration>)> {
+        let Inner { wire, door, .. } = &*self.inner;
+        let mut refused = None;
+        loop {
+            let pass: Pass = door.pass(wire, refused, until).await.map_err(|error| (error, None))?;
+            let answer = wire.exchange(request, &pass.headers, until).await.map_err(|error| (error, None))?;
+            match answer.refusal(request.method, &wire.url(request.to), door.user()) {
+                None => return Ok(answer),
+                Some(RedfishError::Unauthorized { .. }) if refused.is_none() && pass.can_expire() => {
+                    refused = Some(pass.age);
+                }
+                Some(refusal) => return Err((refusal, answer.retry_after())),
+            }
+        }
+    }
+}
+
+/// Whether the service refused the write for its `If-Match` alone.
+fn is_precondition(error: &RedfishError) -> bool {
+    let named = |fault: &Fault| fault.has("PreconditionHeaderMissing") || fault.has("PreconditionFailed");
+    match error {
+        RedfishError::Refused { status, fault, .. } => {
+            matches!(*status, StatusCode::PRECONDITION_FAILED | StatusCode::PRECONDITION_REQUIRED) || named(fault)
+        }
+        _ => false,
+    }
+}
