@@ -1,47 +1,34 @@
 //! BMC addresses as they stand in `BareMetalHost.spec.bmc.address`.
 //!
-//! The forms are Metal3's: `scheme://host[:port]`, and a bare `host[:port]` which means `ipmi`. IPv6 literals stand
-//! in brackets, or bare when there is no port.
+//! The forms are Metal3's: `scheme[+http|+https]://host[:port][/system]`, and a bare `host[:port]` which means `ipmi`.
+//! IPv6 literals stand in brackets, or bare when there is no port.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 use crate::BmcError;
+use crate::scheme::{Protocol, Scheme};
 
 /// The port IPMI over LAN is at (IPMI 2.0 §13.1.2).
 const IPMI_PORT: u16 = 623;
 
-/// Metal3's other schemes: known, so that the answer can be "not yet" and not "what is that?".
-const KNOWN_SCHEMES: [&str; 9] = [
-    "libvirt",
-    "redfish",
-    "ilo5-redfish",
-    "idrac-redfish",
-    "redfish-virtualmedia",
-    "ilo5-virtualmedia",
-    "idrac-virtualmedia",
-    "redfish-uefihttp",
-    "idrac",
-];
-
-/// The protocol an address asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// IPMI 2.0 over LAN (RMCP+).
-    Ipmi,
-}
+/// The root of Redfish itself: an address that ends there names no system.
+const REDFISH_ROOT: &str = "/redfish/v1";
 
 /// Where a BMC is and what it speaks. Equality is by meaning: `10.0.0.1` equals `ipmi://10.0.0.1:623`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     scheme: Scheme,
+    /// Redfish without TLS.
+    plain: bool,
     host: String,
     port: u16,
+    system: Option<String>,
 }
 
 impl Address {
-    /// The protocol.
+    /// What it speaks and how its host boots.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         self.scheme
@@ -58,18 +45,34 @@ impl Address {
     pub fn port(&self) -> u16 {
         self.port
     }
+
+    /// The Redfish path of the one system that is meant, where the address names one.
+    #[must_use]
+    pub fn system(&self) -> Option<&str> {
+        self.system.as_deref()
+    }
+
+    /// The Redfish service as a URL; for IPMI it means nothing.
+    #[must_use]
+    pub fn service_url(&self) -> String {
+        let scheme = if self.plain { "http" } else { "https" };
+        format!("{scheme}://{}", self.authority())
+    }
+
+    fn authority(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = match self.scheme {
-            Scheme::Ipmi => "ipmi",
-        };
-        if self.host.contains(':') {
-            write!(f, "{scheme}://[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{scheme}://{}:{}", self.host, self.port)
-        }
+        let transport = if self.plain { "+http" } else { "" };
+        let system = self.system.as_deref().unwrap_or_default();
+        write!(f, "{}{transport}://{}{system}", self.scheme, self.authority())
     }
 }
 
@@ -83,45 +86,69 @@ impl FromStr for Address {
 
 fn parse(text: &str) -> Result<Address, String> {
     if text.is_empty() {
-        return Err("is empty: expected ipmi://host[:port]".to_owned());
+        return Err("is empty: expected ipmi://host[:port] or redfish://host[:port][/system]".to_owned());
     }
     let (scheme, rest) = text.split_once("://").unwrap_or(("ipmi", text));
-    let scheme = parse_scheme(scheme)?;
+    let (scheme, plain) = parse_scheme(scheme)?;
     if let Some((before, _)) = rest.split_once('@')
         && !before.contains('/')
     {
         return Err("holds a user name: credentials belong in the secret named by credentialsName".to_owned());
     }
-    let authority = match rest.split_once(['/', '?', '#']) {
-        None => rest,
-        Some((authority, "")) => authority,
-        Some((authority, tail)) => {
-            return Err(format!(
-                "{tail:?} after host {authority:?} means nothing to ipmi: expected ipmi://host[:port]"
-            ));
-        }
-    };
+    let at = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, tail) = rest.split_at(at);
     let (host, port) = split_port(authority)?;
     let port = match port {
-        None => IPMI_PORT,
+        None => default_port(scheme, plain),
         Some(digits) => match digits.parse::<u16>() {
             Ok(port) if port != 0 && digits.bytes().all(|b| b.is_ascii_digit()) => port,
             _ => return Err(format!("port {digits:?} is not a number from 1 to 65535")),
         },
     };
-    Ok(Address { scheme, host: host.to_ascii_lowercase(), port })
+    let system = match scheme.protocol() {
+        Protocol::Redfish => parse_system(tail)?,
+        Protocol::Ipmi if matches!(tail, "" | "/") => None,
+        Protocol::Ipmi => {
+            return Err(format!("{tail:?} after host {authority:?} means nothing to {scheme}: expected host[:port]"));
+        }
+    };
+    Ok(Address { scheme, plain, host: host.to_ascii_lowercase(), port, system })
 }
 
-fn parse_scheme(scheme: &str) -> Result<Scheme, String> {
-    let lower = scheme.to_ascii_lowercase();
-    let base = lower.strip_suffix("+https").or_else(|| lower.strip_suffix("+http")).unwrap_or(&lower);
-    if lower == "ipmi" {
-        Ok(Scheme::Ipmi)
-    } else if KNOWN_SCHEMES.contains(&base) {
-        Err(format!("scheme {scheme:?} is not supported yet: supported: ipmi"))
-    } else {
-        Err(format!("scheme {scheme:?} is unknown: supported: ipmi"))
+fn default_port(scheme: Scheme, plain: bool) -> u16 {
+    match (scheme.protocol(), plain) {
+        (Protocol::Ipmi, _) => IPMI_PORT,
+        (Protocol::Redfish, false) => 443,
+        (Protocol::Redfish, true) => 80,
     }
+}
+
+/// The scheme, and whether it asks for HTTP without TLS.
+fn parse_scheme(text: &str) -> Result<(Scheme, bool), String> {
+    let lower = text.to_ascii_lowercase();
+    let (name, transport) = lower.split_once('+').map_or((lower.as_str(), None), |(name, rest)| (name, Some(rest)));
+    let scheme = Scheme::parse(name)?;
+    match (scheme.protocol(), transport) {
+        (_, None) => Ok((scheme, false)),
+        (Protocol::Redfish, Some("https")) => Ok((scheme, false)),
+        (Protocol::Redfish, Some("http")) => Ok((scheme, true)),
+        (Protocol::Redfish, Some(other)) => Err(format!("transport {other:?} is unknown: supported: +http, +https")),
+        (Protocol::Ipmi, Some(other)) => Err(format!("transport {other:?} means nothing to {name}")),
+    }
+}
+
+/// The path of one system, in one form; none when it stops at the root, and the BMC's only system is meant.
+fn parse_system(tail: &str) -> Result<Option<String>, String> {
+    if tail.contains(['?', '#']) {
+        return Err(format!("{tail:?}: a Redfish address has neither query nor fragment"));
+    }
+    let parts: Vec<&str> = tail.split('/').filter(|part| !part.is_empty()).collect();
+    let plain = |part: &&str| part.bytes().all(|b| b.is_ascii_graphic()) && !matches!(*part, "." | "..");
+    if !parts.iter().all(plain) {
+        return Err(format!("path {tail:?} is not a plain path, such as /redfish/v1/Systems/1"));
+    }
+    let path = format!("/{}", parts.join("/"));
+    Ok(Some(path).filter(|path| path != "/" && path != "/redfish" && path != REDFISH_ROOT))
 }
 
 /// Splits `host[:port]`, taking the brackets off an IPv6 literal.
@@ -183,7 +210,6 @@ mod tests {
     fn accepted_forms() {
         for (text, shown) in [
             ("ipmi://192.168.122.1:6233", "ipmi://192.168.122.1:6233"),
-            ("ipmi://192.168.122.1", "ipmi://192.168.122.1:623"),
             ("ipmi://192.168.122.1/", "ipmi://192.168.122.1:623"),
             ("IPMI://bmc-1.Example.org", "ipmi://bmc-1.example.org:623"),
             ("192.168.122.1", "ipmi://192.168.122.1:623"),
@@ -194,29 +220,47 @@ mod tests {
             ("[fd00::1]", "ipmi://[fd00::1]:623"),
             ("fd00::1", "ipmi://[fd00::1]:623"),
             ("ipmi://[fe80::1%eth0]", "ipmi://[fe80::1%eth0]:623"),
+            ("libvirt://10.0.0.1:6233", "libvirt://10.0.0.1:6233"),
+            ("redfish://10.0.0.1", "redfish://10.0.0.1:443"),
+            ("redfish://10.0.0.1/redfish/v1/", "redfish://10.0.0.1:443"),
+            ("redfish+https://10.0.0.1", "redfish://10.0.0.1:443"),
+            ("redfish+http://10.0.0.1/redfish/v1/Systems/1/", "redfish+http://10.0.0.1:80/redfish/v1/Systems/1"),
+            ("redfish://[fd00::1]:8443/redfish/v1/Systems/1", "redfish://[fd00::1]:8443/redfish/v1/Systems/1"),
+            (
+                "idrac-redfish://b/redfish/v1/Systems/System.Embedded.1",
+                "idrac-redfish://b:443/redfish/v1/Systems/System.Embedded.1",
+            ),
+            ("idrac://b", "idrac-redfish://b:443"),
+            ("ilo5://b", "ilo5-redfish://b:443"),
+            ("ilo5-virtualmedia+http://b:8000", "ilo5-virtualmedia+http://b:8000"),
+            ("idrac-virtualmedia://b", "idrac-virtualmedia://b:443"),
+            ("redfish-uefihttp://b", "redfish-uefihttp://b:443"),
         ] {
             let address: Address = text.parse().unwrap();
             assert_eq!(address.to_string(), shown, "{text}");
+            assert_eq!(shown.parse::<Address>().unwrap(), address, "{text}");
         }
+        assert_eq!("redfish+http://[fd00::1]/x".parse::<Address>().unwrap().service_url(), "http://[fd00::1]:80");
     }
 
     #[test]
     fn refused_forms_name_the_wrong_part() {
         for (text, part) in [
             ("", "empty"),
-            ("redfish://10.0.0.1/redfish/v1/Systems/1", "scheme \"redfish\" is not supported yet: supported: ipmi"),
-            ("redfish-virtualmedia+http://10.0.0.1/", "\"redfish-virtualmedia+http\" is not supported yet"),
-            ("idrac-redfish://10.0.0.1", "\"idrac-redfish\" is not supported yet"),
-            ("ilo5-virtualmedia://10.0.0.1", "\"ilo5-virtualmedia\" is not supported yet"),
-            ("libvirt://10.0.0.1:6233", "\"libvirt\" is not supported yet"),
             ("imap://10.0.0.1", "scheme \"imap\" is unknown"),
+            ("ilo4://10.0.0.1", "\"ilo4\" is no longer supported; use ipmi"),
+            ("ibmc://10.0.0.1", "use redfish"),
+            ("redfish+ftp://10.0.0.1", "transport \"ftp\" is unknown"),
+            ("ipmi+http://10.0.0.1", "transport \"http\" means nothing to ipmi"),
+            ("redfish://10.0.0.1/redfish/v1?x=1", "neither query nor fragment"),
+            ("redfish://10.0.0.1/redfish/../x", "not a plain path"),
             ("ipmi://", "no host"),
             ("ipmi://:623", "no host"),
             ("ipmi://10.0.0.1:", "port \"\""),
             ("ipmi://10.0.0.1:0", "port \"0\""),
             ("ipmi://10.0.0.1:+7", "port \"+7\""),
             ("ipmi://10.0.0.1:66000", "port \"66000\""),
-            ("ipmi://10.0.0.1/redfish", "\"redfish\" after host"),
+            ("ipmi://10.0.0.1/redfish", "\"/redfish\" after host"),
             ("ipmi://[fd00::1", "closing ]"),
             ("ipmi://[10.0.0.1]", "not an IPv6 address"),
             ("ipmi://[fd00::1]623", "\"623\""),
@@ -238,7 +282,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_parses_or_fails_and_what_parses_is_stable(text in "\\PC{0,60}") {
+        fn any_text_parses_or_fails_and_what_parses_is_stable(text in "(redfish(\\+http)?://)?\\PC{0,60}") {
             if let Ok(address) = text.parse::<Address>() {
                 proptest::prop_assert_eq!(address.to_string().parse::<Address>().unwrap(), address);
             }

@@ -80,6 +80,8 @@ impl fmt::Display for BootOverride {
 pub enum ReadBack {
     /// The BMC reports exactly what was written.
     Confirmed,
+    /// The BMC holds it for the next boot, as it says itself; the reason is for people.
+    Pending(String),
     /// This BMC reports too little to tell; the reason is for people.
     Unverifiable(String),
 }

@@ -5,22 +5,24 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ipmi::IpmiBmc;
-use crate::{Address, Bmc, BmcError, Credentials, Scheme};
+use crate::redfish::RedfishBmc;
+use crate::{Address, Bmc, BmcError, BootVia, Credentials, Protocol, Trust};
 
 /// Hands out BMCs. Reconcilers hold this, so that a test can be the racks.
 pub trait BmcConnector: Send + Sync {
-    /// The BMC at `address`, for this user. Does no I/O: a wrong password or a dead address shows at the first call.
+    /// The BMC at `address`, for this user, believed as `trust` says. Does no I/O: a wrong password or a dead address
+    /// shows at the first call.
     ///
     /// # Errors
     /// When nothing we have speaks to such an address.
-    fn connect(&self, address: &Address, credentials: Credentials) -> Result<Arc<dyn Bmc>, BmcError>;
+    fn connect(&self, address: &Address, credentials: Credentials, trust: Trust) -> Result<Arc<dyn Bmc>, BmcError>;
 
     /// Lets go of what is kept for `address`, as when its host is deleted.
     fn forget(&self, address: &Address);
 }
 
-/// The real thing: one client, and so at most one session, per BMC. New credentials for an address replace its
-/// client.
+/// The real thing: one client, and so at most one session, per BMC. New credentials or another trust for an address
+/// replace its client.
 #[derive(Default)]
 pub struct Connector {
     known: Mutex<HashMap<Address, Known>>,
@@ -28,6 +30,7 @@ pub struct Connector {
 
 struct Known {
     credentials: Credentials,
+    trust: Trust,
     bmc: Arc<dyn Bmc>,
 }
 
@@ -40,13 +43,15 @@ impl Connector {
 }
 
 impl BmcConnector for Connector {
-    fn connect(&self, address: &Address, credentials: Credentials) -> Result<Arc<dyn Bmc>, BmcError> {
+    fn connect(&self, address: &Address, credentials: Credentials, trust: Trust) -> Result<Arc<dyn Bmc>, BmcError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match known.entry(address.clone()) {
-            Entry::Occupied(entry) if entry.get().credentials == credentials => Ok(Arc::clone(&entry.get().bmc)),
+            Entry::Occupied(entry) if entry.get().credentials == credentials && entry.get().trust == trust => {
+                Ok(Arc::clone(&entry.get().bmc))
+            }
             entry => {
-                let bmc = connect(address, credentials.clone())?;
-                entry.insert_entry(Known { credentials, bmc: Arc::clone(&bmc) });
+                let bmc = connect(address, credentials.clone(), trust.clone())?;
+                entry.insert_entry(Known { credentials, trust, bmc: Arc::clone(&bmc) });
                 Ok(bmc)
             }
         }
@@ -60,10 +65,20 @@ impl BmcConnector for Connector {
 /// A client of its own for the BMC at `address`, shared with nobody. Does no I/O.
 ///
 /// # Errors
-/// When the credentials do not fit the protocol the address asks for.
-pub fn connect(address: &Address, credentials: Credentials) -> Result<Arc<dyn Bmc>, BmcError> {
-    match address.scheme() {
-        Scheme::Ipmi => Ok(Arc::new(IpmiBmc::new(address, &credentials)?)),
+/// When the credentials do not fit the protocol the address asks for, the trust cannot be set up, or the host would boot
+/// in a way that is not there yet.
+pub fn connect(address: &Address, credentials: Credentials, trust: Trust) -> Result<Arc<dyn Bmc>, BmcError> {
+    if address.scheme().boots_via() != BootVia::Network {
+        return Err(BmcError::Unsupported {
+            act: format!("booting a host by {}", address.scheme()),
+            why: "only the network is supported yet; use redfish:// with the host's network card on the provisioning \
+                  network"
+                .to_owned(),
+        });
+    }
+    match address.scheme().protocol() {
+        Protocol::Ipmi => Ok(Arc::new(IpmiBmc::new(address, &credentials)?)),
+        Protocol::Redfish => Ok(Arc::new(RedfishBmc::new(address, &credentials, trust)?)),
     }
 }
 
@@ -80,21 +95,42 @@ mod tests {
         let connector = Connector::new();
         let (a, b): (Address, Address) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
         let (old, new) = (Credentials::new("admin", "old"), Credentials::new("admin", "new"));
-        let first = connector.connect(&a, old.clone()).unwrap();
-        assert!(same(&first, &connector.connect(&"ipmi://10.0.0.1:623".parse().unwrap(), old.clone()).unwrap()));
-        assert!(!same(&first, &connector.connect(&b, old.clone()).unwrap()));
-        let renewed = connector.connect(&a, new.clone()).unwrap();
+        let first = connector.connect(&a, old.clone(), Trust::System).unwrap();
+        assert!(same(
+            &first,
+            &connector.connect(&"ipmi://10.0.0.1:623".parse().unwrap(), old.clone(), Trust::System).unwrap()
+        ));
+        assert!(!same(&first, &connector.connect(&b, old.clone(), Trust::System).unwrap()));
+        let renewed = connector.connect(&a, new.clone(), Trust::System).unwrap();
         assert!(!same(&first, &renewed));
-        assert!(same(&renewed, &connector.connect(&a, new.clone()).unwrap()));
+        assert!(same(&renewed, &connector.connect(&a, new.clone(), Trust::System).unwrap()));
         connector.forget(&a);
-        assert!(!same(&renewed, &connector.connect(&a, new).unwrap()));
+        assert!(!same(&renewed, &connector.connect(&a, new, Trust::System).unwrap()));
+    }
+
+    #[test]
+    fn another_trust_is_another_client() {
+        let connector = Connector::new();
+        let (bmc, user): (Address, _) = ("redfish://10.0.0.1".parse().unwrap(), Credentials::new("admin", "x"));
+        let first = connector.connect(&bmc, user.clone(), Trust::System).unwrap();
+        assert!(same(&first, &connector.connect(&bmc, user.clone(), Trust::System).unwrap()));
+        assert!(!same(&first, &connector.connect(&bmc, user, Trust::Anyone).unwrap()));
+    }
+
+    #[test]
+    fn a_way_to_boot_that_is_not_there_is_refused_in_words() {
+        let address: Address = "redfish-virtualmedia://10.0.0.1".parse().unwrap();
+        let Err(error) = connect(&address, Credentials::new("admin", "x"), Trust::System) else { panic!() };
+        assert!(error.to_string().contains("use redfish://"), "{error}");
     }
 
     #[test]
     fn a_password_ipmi_cannot_carry_is_refused_unseen() {
         let address: Address = "10.0.0.1".parse().unwrap();
         let password = "twenty-one-bytes-long";
-        let Err(error) = Connector::new().connect(&address, Credentials::new("admin", password)) else { panic!() };
+        let Err(error) = Connector::new().connect(&address, Credentials::new("admin", password), Trust::System) else {
+            panic!()
+        };
         assert!(matches!(error, BmcError::BadCredentials { .. }), "{error}");
         assert!(!error.to_string().contains(password) && error.to_string().contains("21 bytes"), "{error}");
     }

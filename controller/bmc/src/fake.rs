@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::{
-    Address, Bmc, BmcConnector, BmcError, BootOverride, Credentials, Identity, PowerAction, PowerState, ReadBack,
+    Address, Bmc, BmcConnector, BmcError, BootOverride, Credentials, Identity, PowerAction, PowerState, ReadBack, Trust,
 };
 
 /// Something that was asked of a [`FakeBmc`] and reached it with the right credentials.
@@ -92,6 +92,7 @@ impl FakeBmc {
 #[derive(Default)]
 pub struct FakeConnector {
     bmcs: Mutex<HashMap<Address, Arc<FakeBmc>>>,
+    trusted: Mutex<HashMap<Address, Trust>>,
 }
 
 impl FakeConnector {
@@ -105,10 +106,17 @@ impl FakeConnector {
     pub fn add(&self, bmc: Arc<FakeBmc>) {
         self.bmcs.lock().unwrap_or_else(PoisonError::into_inner).insert(bmc.address.clone(), bmc);
     }
+
+    /// How the BMC at `address` was to be believed when it was last connected to; none if it never was.
+    #[must_use]
+    pub fn trusted(&self, address: &Address) -> Option<Trust> {
+        self.trusted.lock().unwrap_or_else(PoisonError::into_inner).get(address).cloned()
+    }
 }
 
 impl BmcConnector for FakeConnector {
-    fn connect(&self, address: &Address, credentials: Credentials) -> Result<Arc<dyn Bmc>, BmcError> {
+    fn connect(&self, address: &Address, credentials: Credentials, trust: Trust) -> Result<Arc<dyn Bmc>, BmcError> {
+        self.trusted.lock().unwrap_or_else(PoisonError::into_inner).insert(address.clone(), trust);
         let bmc = self.bmcs.lock().unwrap_or_else(PoisonError::into_inner).get(address).cloned();
         Ok(Arc::new(FakeClient { address: address.clone(), bmc, credentials }))
     }
@@ -148,7 +156,7 @@ impl FakeClient {
 impl Bmc for FakeClient {
     async fn identify(&self) -> Result<Identity, BmcError> {
         self.enter()?.acts.push(Act::Identify);
-        Ok(Identity { manufacturer_id: 0, product_id: 0, firmware: "0.0".to_owned(), system_guid: None })
+        Ok(Identity { vendor: Some("fake".to_owned()), ..Identity::default() })
     }
 
     async fn power_state(&self) -> Result<PowerState, BmcError> {

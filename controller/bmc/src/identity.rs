@@ -1,14 +1,30 @@
 //! Who a BMC says it is.
 
-/// What a BMC tells about itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use std::fmt;
+
+/// What a BMC tells about itself and its system. All of it is optional: there is no part that every BMC tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// IANA enterprise number of the manufacturer (674 is Dell, 11 HPE, 10876 Supermicro); 0 when not told.
-    pub manufacturer_id: u32,
-    /// The manufacturer's own product number.
-    pub product_id: u16,
-    /// BMC firmware revision, as in `2.18`.
-    pub firmware: String,
-    /// The managed system's GUID, bytes as they came over the wire; BMCs disagree on their order, and some have none.
-    pub system_guid: Option<[u8; 16]>,
+    /// Manufacturer, as the BMC writes it, or its IANA enterprise number (`IANA 674`).
+    pub vendor: Option<String>,
+    /// Model of the system, or the manufacturer's number of the product.
+    pub model: Option<String>,
+    /// Firmware revision of the BMC, as in `2.18`.
+    pub firmware: Option<String>,
+    /// Serial number of the system.
+    pub serial: Option<String>,
+    /// UUID of the system, as the BMC writes it; BMCs disagree on the order of its bytes.
+    pub uuid: Option<String>,
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.vendor.as_deref().unwrap_or("unknown manufacturer"))?;
+        for (name, value) in [("", &self.model), ("firmware ", &self.firmware), ("serial ", &self.serial)] {
+            if let Some(value) = value {
+                write!(f, " · {name}{value}")?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -5,8 +5,8 @@
 //! [`BmcConnector`] and [`BmcError`] and nothing else: no protocol, no vendor.
 //!
 //! It must not know Kubernetes, hosts' life cycles or whose turn it is: it does what it is told, once, and says
-//! what came of it. Today it speaks IPMI 2.0 (`ipmi://`); a new protocol is a folder beside `ipmi/` and an arm in
-//! [`Connector`].
+//! what came of it. It speaks IPMI 2.0 and Redfish; a new protocol is a folder beside `ipmi/` and `redfish/` and an arm
+//! in [`connect`].
 
 mod address;
 mod boot;
@@ -18,14 +18,18 @@ pub mod fake;
 mod identity;
 mod ipmi;
 mod power;
+mod redfish;
+mod scheme;
 
-pub use address::{Address, Scheme};
+pub use address::Address;
 pub use boot::{BootDevice, BootFirmware, BootLifetime, BootOverride, ReadBack};
 pub use connector::{BmcConnector, Connector, connect};
 pub use credentials::Credentials;
 pub use error::BmcError;
 pub use identity::Identity;
 pub use power::{PowerAction, PowerState};
+pub use redfish_client::Trust;
+pub use scheme::{BootVia, Protocol, Scheme};
 
 use async_trait::async_trait;
 

@@ -1,6 +1,18 @@
 //! Power, as every BMC understands it.
 
 use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use crate::{Address, BmcError};
+
+/// How long a BMC may take to apply a power act it has accepted: a firmware that stages power-on takes several seconds.
+const SETTLES_WITHIN: Duration = Duration::from_secs(30);
+/// The first and the longest pause between two reads. No protocol has an event for this that all BMCs keep.
+const POLL_FIRST: Duration = Duration::from_millis(200);
+const POLL_MAX: Duration = Duration::from_secs(2);
 
 /// Whether the server's main power is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,5 +56,57 @@ impl fmt::Display for PowerAction {
             Self::Reset => "reset",
             Self::Cycle => "power cycle",
         })
+    }
+}
+
+/// How long to wait for a power act to show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    pub(crate) settles_within: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { settles_within: SETTLES_WITHIN }
+    }
+}
+
+/// A protocol's way to read the power state.
+#[async_trait]
+pub(crate) trait ReadsPower: Send + Sync {
+    /// Whose power it is.
+    fn address(&self) -> &Address;
+
+    /// The state now, as a part of `act`; none stands for a state in between.
+    async fn power_now(&self, act: &str) -> Result<Option<PowerState>, BmcError>;
+}
+
+/// Reads the power state until it is `goal`.
+pub(crate) async fn await_power(
+    bmc: &dyn ReadsPower,
+    act: &str,
+    goal: PowerState,
+    patience: Patience,
+) -> Result<(), BmcError> {
+    let deadline = patience.settles_within;
+    let end = Instant::now() + deadline;
+    let mut pause = POLL_FIRST;
+    loop {
+        let failure = match bmc.power_now(act).await {
+            Ok(Some(state)) if state == goal => return Ok(()),
+            Ok(state) => BmcError::NotApplied {
+                address: bmc.address().to_string(),
+                wrote: act.to_owned(),
+                read: state.map_or_else(|| "a state in between".to_owned(), |state| state.to_string()),
+                deadline,
+            },
+            Err(error) if error.is_transient() => error,
+            Err(error) => return Err(error),
+        };
+        if Instant::now() + pause > end {
+            return Err(failure);
+        }
+        tokio::time::sleep(pause).await;
+        pause = POLL_MAX.min(pause * 2);
     }
 }

@@ -82,7 +82,7 @@ mod tests {
         ("bessemer-reconcilers", &["bessemer-api", "bessemer-bmc", "bessemer-protocol"]),
         // the traits of its `outside`
         ("bessemer-agents", &["bessemer-reconcilers", "bessemer-protocol"]),
-        ("bessemer-bmc", &["ipmi-client"]),
+        ("bessemer-bmc", &["ipmi-client", "redfish-client"]),
         // the image formats
         ("bessemer-agent", &["bessemer-protocol", "bessemer-images"]),
         ("bessemer-api", &["bessemer-api-macros"]),
@@ -90,6 +90,7 @@ mod tests {
         ("bessemer-apiserver", &[]),
         ("bessemer-pxe", &[]),
         ("ipmi-client", &[]),
+        ("redfish-client", &[]),
         ("bessemer-protocol", &[]),
         ("bessemer-images", &[]),
         ("bessemer-conformance", &["bessemer-apiserver"]),
@@ -105,6 +106,7 @@ mod tests {
     const WITHOUT_KUBERNETES: &[&str] = &[
         "bessemer-agent",
         "ipmi-client",
+        "redfish-client",
         "bessemer-pxe",
         "bessemer-images",
         "bessemer-rack",

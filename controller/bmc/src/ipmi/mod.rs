@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use ipmi_client::command::{Command, GetDeviceId, GetSystemGuid};
 use ipmi_client::{Client, IpmiError, Login, Options};
 
-use self::power::Patience;
+use crate::power::Patience;
 use crate::{Address, Bmc, BmcError, BootOverride, Credentials, Identity, PowerAction, PowerState, ReadBack};
 
 /// One BMC that speaks IPMI, with at most one session.
@@ -61,10 +61,11 @@ impl Bmc for IpmiBmc {
             Err(error) => return Err(self.explain(ACT, error)),
         };
         Ok(Identity {
-            manufacturer_id: id.manufacturer,
-            product_id: id.product,
-            firmware: format!("{}.{:02}", id.firmware_major, id.firmware_minor),
-            system_guid,
+            vendor: Some(format!("IANA {}", id.manufacturer)),
+            model: Some(format!("product {}", id.product)),
+            firmware: Some(format!("{}.{:02}", id.firmware_major, id.firmware_minor)),
+            serial: None,
+            uuid: system_guid.map(hex),
         })
     }
 
@@ -79,4 +80,9 @@ impl Bmc for IpmiBmc {
     async fn set_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError> {
         self.write_boot_override(wanted).await
     }
+}
+
+/// The GUID in the order in which it came over the wire.
+fn hex(guid: [u8; 16]) -> String {
+    guid.iter().map(|byte| format!("{byte:02x}")).collect()
 }

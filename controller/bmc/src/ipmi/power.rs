@@ -1,28 +1,21 @@
 //! Power over IPMI: one chassis control, then reading the state until it is what was asked.
 
-use std::time::Duration;
-
+use async_trait::async_trait;
 use ipmi_client::command::{ChassisControl, GetChassisStatus};
 use ipmi_client::{CompletionCode, IpmiError};
-use tokio::time::Instant;
 
 use super::IpmiBmc;
-use crate::{BmcError, PowerAction, PowerState};
+use crate::power::{ReadsPower, await_power};
+use crate::{Address, BmcError, PowerAction, PowerState};
 
-/// How long a BMC may take to apply a power act it has accepted: a firmware that stages power-on takes several seconds.
-const SETTLES_WITHIN: Duration = Duration::from_secs(30);
-/// The first and the longest pause between two reads. IPMI over LAN has no event for this.
-const POLL_FIRST: Duration = Duration::from_millis(200);
-const POLL_MAX: Duration = Duration::from_secs(2);
+#[async_trait]
+impl ReadsPower for IpmiBmc {
+    fn address(&self) -> &Address {
+        &self.address
+    }
 
-/// How long to wait for a power act to show.
-pub(super) struct Patience {
-    pub(super) settles_within: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self { settles_within: SETTLES_WITHIN }
+    async fn power_now(&self, _act: &str) -> Result<Option<PowerState>, BmcError> {
+        self.read_power().await.map(Some)
     }
 }
 
@@ -48,32 +41,8 @@ impl IpmiBmc {
             Err(error) => return Err(self.explain(&act, error)),
         }
         match goal {
-            Some(goal) => self.await_power(&act, goal).await,
+            Some(goal) => await_power(self, &act, goal, self.patience).await,
             None => Ok(()),
-        }
-    }
-
-    async fn await_power(&self, act: &str, goal: PowerState) -> Result<(), BmcError> {
-        let deadline = self.patience.settles_within;
-        let end = Instant::now() + deadline;
-        let mut pause = POLL_FIRST;
-        loop {
-            let failure = match self.read_power().await {
-                Ok(state) if state == goal => return Ok(()),
-                Ok(state) => BmcError::NotApplied {
-                    address: self.address.to_string(),
-                    wrote: act.to_owned(),
-                    read: state.to_string(),
-                    deadline,
-                },
-                Err(error) if error.is_transient() => error,
-                Err(error) => return Err(error),
-            };
-            if Instant::now() + pause > end {
-                return Err(failure);
-            }
-            tokio::time::sleep(pause).await;
-            pause = POLL_MAX.min(pause * 2);
         }
     }
 }

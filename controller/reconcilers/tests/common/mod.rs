@@ -36,6 +36,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Lab {
     pub client: Client,
     pub bmc: Arc<FakeBmc>,
+    pub bmcs: Arc<FakeConnector>,
     pub hub: Arc<FakeHub>,
     pub workload: Arc<FakeWorkload>,
     pub hosts: Hosts,
@@ -57,15 +58,15 @@ impl Lab {
         namespaces.create(&PostParams::default(), &namespace).await.unwrap();
 
         let bmc = FakeBmc::new("ipmi://10.0.0.1".parse().unwrap(), Credentials::new("admin", "right"));
-        let bmcs = FakeConnector::new();
+        let bmcs = Arc::new(FakeConnector::new());
         bmcs.add(Arc::clone(&bmc));
         let (hub, workload) = (FakeHub::new(), Arc::new(FakeWorkload::default()));
         let shutdown = CancellationToken::new();
         let site = Site::start(client.clone(), shutdown.clone()).await.unwrap();
         let hosts = site.hosts();
-        let outside = Outside { bmc: Arc::new(bmcs), agents: hub.clone(), workload: workload.clone() };
+        let outside = Outside { bmc: bmcs.clone(), agents: hub.clone(), workload: workload.clone() };
         tokio::spawn(site.run(outside.clone(), Group::ALL.iter().copied().collect()));
-        Self { client, bmc, hub, workload, hosts, outside, server, shutdown, _dir: dir }
+        Self { client, bmc, bmcs, hub, workload, hosts, outside, server, shutdown, _dir: dir }
     }
 
     pub fn api<K>(&self) -> Api<K>
@@ -100,20 +101,21 @@ impl Lab {
     /// The Secret and the host.
     pub async fn add_host(&self, password: &str) {
         self.secret(password).await;
+        self.add_host_with(json!({ "address": "ipmi://10.0.0.1", "credentialsName": "r7-u12-bmc" })).await;
+    }
+
+    /// The host alone, with this `spec.bmc`.
+    pub async fn add_host_with(&self, bmc: Value) {
         self.create::<BareMetalHost>(json!({
             "apiVersion": "metal3.io/v1alpha1",
             "kind": "BareMetalHost",
             "metadata": { "name": "r7-u12" },
-            "spec": {
-                "online": true,
-                "bootMACAddress": MAC,
-                "bmc": { "address": "ipmi://10.0.0.1", "credentialsName": "r7-u12-bmc" },
-            },
+            "spec": { "online": true, "bootMACAddress": MAC, "bmc": bmc },
         }))
         .await;
     }
 
-    async fn secret(&self, password: &str) {
+    pub async fn secret(&self, password: &str) {
         self.create::<Secret>(json!({
             "apiVersion": "v1",
             "kind": "Secret",

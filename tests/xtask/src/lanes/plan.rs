@@ -7,7 +7,7 @@ use super::Lane;
 use super::programs::{Kind, Program};
 
 /// The rooms whose integration tests (`tests/` beside `src/`) a lane holds.
-const ROOMS: [(&str, Lane); 15] = [
+const ROOMS: [(&str, Lane); 16] = [
     ("bessemer-api", Lane::Api),
     ("bessemer-apiserver", Lane::Api),
     ("bessemer-conformance", Lane::Api),
@@ -16,6 +16,7 @@ const ROOMS: [(&str, Lane); 15] = [
     ("bessemer-kube-peer", Lane::Api),
     ("bessemer", Lane::Api),
     ("ipmi-client", Lane::Bmc),
+    ("redfish-client", Lane::Bmc),
     ("bessemer-bmc", Lane::Bmc),
     ("bessemer-pxe", Lane::Boot),
     ("bessemer-agent", Lane::Agent),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bessemer_api::bessemer::{BootStep, BootTarget, HostRecord};
 use bessemer_api::metal3::BareMetalHost;
 use bessemer_api::well_known::{ENVIRONMENT_LABEL, ENVIRONMENT_VALUE};
-use bessemer_bmc::{Address, Bmc, Credentials, PowerState};
+use bessemer_bmc::{Address, Bmc, Credentials, PowerState, Trust};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
@@ -96,10 +96,14 @@ impl HostReconciler {
             version: secret.resource_version().unwrap_or_default(),
             labelled: secret.labels().get(ENVIRONMENT_LABEL).is_some_and(|value| value == ENVIRONMENT_VALUE),
         };
+        let trust = match details.disable_certificate_verification {
+            Some(true) => Trust::Anyone,
+            _ => Trust::System,
+        };
         let bmc = details
             .address
             .parse::<Address>()
-            .and_then(|address| self.bmcs.connect(&address, Credentials::new(user, password)))
+            .and_then(|address| self.bmcs.connect(&address, Credentials::new(user, password), trust))
             .map_err(|error| error.to_string());
         match bmc {
             Ok(bmc) => (found, Ok(bmc)),

@@ -34,12 +34,8 @@ pub(crate) fn conclude(
             status.error_type = None;
             status.operational_status = OperationalStatus::Ok;
             record.retry = None;
-            let firmware = &identity.firmware;
             let power = if *powered_on { "on" } else { "off" };
-            let detail = format!(
-                "BMC firmware {firmware}, manufacturer {}, product {}; power {power}",
-                identity.manufacturer_id, identity.product_id
-            );
+            let detail = format!("{identity}; power {power}");
             record.tell(time(now), "registered", detail);
         }
         (Effect::Identify, Answer::Failed(failure)) => {

@@ -70,8 +70,7 @@ impl World {
         match effect {
             Effect::Identify => {
                 known(false);
-                let firmware = "1.0".to_owned();
-                let identity = Identity { manufacturer_id: 674, product_id: 1, firmware, system_guid: None };
+                let identity = Identity { firmware: Some("1.0".to_owned()), ..Identity::default() };
                 return Answer::Identified { identity, powered_on: false };
             }
             Effect::Power(action) => known(!matches!(action, PowerAction::ForceOff | PowerAction::GracefulOff)),

@@ -1,0 +1,41 @@
+//! From the protocol's errors to the situations callers tell apart.
+
+use http::StatusCode;
+use redfish_client::RedfishError;
+
+use super::RedfishBmc;
+use crate::BmcError;
+
+impl RedfishBmc {
+    pub(super) fn explain(&self, act: &str, error: RedfishError) -> BmcError {
+        let (address, act) = (self.address.to_string(), act.to_owned());
+        let why = error.to_string();
+        match error {
+            RedfishError::Unauthorized { .. } | RedfishError::PasswordChangeRequired { .. } => {
+                BmcError::BadCredentials { address, user: self.user.clone(), why }
+            }
+            RedfishError::Refused { status: StatusCode::FORBIDDEN, .. } => {
+                BmcError::BadCredentials { address, user: self.user.clone(), why: format!("{act}: {why}") }
+            }
+            RedfishError::Address { .. }
+            | RedfishError::Trust { .. }
+            | RedfishError::Certificate { .. }
+            | RedfishError::Redirect { .. } => BmcError::BadAddress { address, problem: why },
+            RedfishError::Connection { .. } => {
+                BmcError::Unreachable { address, deadline: self.deadline(), why: format!("{act}: {why}") }
+            }
+            RedfishError::Timeout { after, .. } => {
+                BmcError::Unreachable { address, deadline: after, why: format!("{act}: {why}") }
+            }
+            RedfishError::Refused { status, ref fault, .. }
+                if status == StatusCode::SERVICE_UNAVAILABLE
+                    || status == StatusCode::TOO_MANY_REQUESTS
+                    || fault.has("UnableToModifyDuringSystemPOST")
+                    || fault.has("SYS518") =>
+            {
+                BmcError::Busy { address, act, why }
+            }
+            _ => BmcError::Protocol { address, act, why },
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! [`Bmc`] over Redfish: which resource is the server, which calls an act is made of, and what their answers mean for
+//! the caller. How a service must be spoken to is `redfish-client`'s business.
+
+mod boot;
+mod errors;
+mod identify;
+mod power;
+mod system;
+#[cfg(test)]
+mod tests;
+
+use async_trait::async_trait;
+use redfish_client::{Client, Login, Options, Reference, Trust};
+use tokio::sync::OnceCell;
+
+use crate::power::Patience;
+use crate::{Address, Bmc, BmcError, BootOverride, Credentials, Identity, PowerAction, PowerState, ReadBack};
+
+/// One BMC that speaks Redfish, with at most one session.
+pub(crate) struct RedfishBmc {
+    address: Address,
+    user: String,
+    client: Client,
+    /// Where the server is in the tree; it does not move while the BMC lives.
+    system: OnceCell<Reference>,
+    patience: Patience,
+}
+
+impl RedfishBmc {
+    pub(crate) fn new(address: &Address, credentials: &Credentials, trust: Trust) -> Result<Self, BmcError> {
+        let mut options = Options::default();
+        options.trust = trust;
+        Self::with(address, credentials, options, Patience::default())
+    }
+
+    fn with(
+        address: &Address,
+        credentials: &Credentials,
+        options: Options,
+        patience: Patience,
+    ) -> Result<Self, BmcError> {
+        let user = credentials.username().to_owned();
+        let login = Login::new(&user, credentials.expose_password());
+        let client = Client::new(&address.service_url(), Some(login), options)
+            .map_err(|error| BmcError::BadAddress { address: address.to_string(), problem: error.to_string() })?;
+        Ok(Self { address: address.clone(), user, client, system: OnceCell::new(), patience })
+    }
+}
+
+#[async_trait]
+impl Bmc for RedfishBmc {
+    async fn identify(&self) -> Result<Identity, BmcError> {
+        self.read_identity().await
+    }
+
+    async fn power_state(&self) -> Result<PowerState, BmcError> {
+        self.settled_power().await
+    }
+
+    async fn power(&self, action: PowerAction) -> Result<(), BmcError> {
+        self.act_on_power(action).await
+    }
+
+    async fn set_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError> {
+        self.write_boot_override(wanted).await
+    }
+}
