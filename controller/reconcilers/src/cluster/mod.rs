@@ -3,6 +3,9 @@
 #[expect(clippy::module_inception, reason = "the kind is called as its group is")]
 pub(crate) mod cluster;
 pub(crate) mod machine;
+mod mirrored;
+
+pub(crate) use mirrored::mirrored;
 
 use bessemer_api::cluster::Cluster;
 use bessemer_api::well_known::{CLUSTER_NAME_LABEL, PAUSED_ANNOTATION};

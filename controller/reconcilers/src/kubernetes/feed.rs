@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt, stream};
-use kube::runtime::reflector::{Store, store};
+use kube::runtime::reflector::{ObjectRef, Store, store};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -81,4 +81,12 @@ where
         });
         stream::iter(self.store.state()).chain(news)
     }
+}
+
+/// Those of the cache that hold: what a change of something else triggers.
+pub(crate) fn references<K>(store: &Store<K>, which: impl Fn(&K) -> bool) -> Vec<ObjectRef<K>>
+where
+    K: Resource<DynamicType = ()> + Clone + 'static,
+{
+    store.state_filter(which).iter().map(|object| ObjectRef::from_obj(object.as_ref())).collect()
 }

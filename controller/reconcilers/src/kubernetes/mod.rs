@@ -12,7 +12,7 @@ mod patch;
 pub(crate) use backoff::{Backoff, jitter};
 pub(crate) use drive::{Reconciler, drive};
 pub(crate) use error::{Asking, ReconcileError};
-pub(crate) use feed::Feed;
+pub(crate) use feed::{Feed, references};
 pub(crate) use key::Key;
 pub(crate) use owners::{controller_of, is_deleting, own, owner_named};
 pub(crate) use patch::{create_or_get, delete, write};

@@ -100,26 +100,27 @@ impl Lab {
 
     /// The Secret and the host.
     pub async fn add_host(&self, password: &str) {
-        self.secret(password).await;
-        self.add_host_with(json!({ "address": "ipmi://10.0.0.1", "credentialsName": "r7-u12-bmc" })).await;
+        self.secret("r7-u12-bmc", password).await;
+        self.add_host_with("r7-u12", MAC, json!({ "address": "ipmi://10.0.0.1", "credentialsName": "r7-u12-bmc" }))
+            .await;
     }
 
-    /// The host alone, with this `spec.bmc`.
-    pub async fn add_host_with(&self, bmc: Value) {
+    /// A host alone, with this `spec.bmc`.
+    pub async fn add_host_with(&self, name: &str, mac: &str, bmc: Value) {
         self.create::<BareMetalHost>(json!({
             "apiVersion": "metal3.io/v1alpha1",
             "kind": "BareMetalHost",
-            "metadata": { "name": "r7-u12" },
-            "spec": { "online": true, "bootMACAddress": MAC, "bmc": bmc },
+            "metadata": { "name": name },
+            "spec": { "online": true, "bootMACAddress": mac, "bmc": bmc },
         }))
         .await;
     }
 
-    pub async fn secret(&self, password: &str) {
+    pub async fn secret(&self, name: &str, password: &str) {
         self.create::<Secret>(json!({
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": { "name": "r7-u12-bmc" },
+            "metadata": { "name": name },
             "stringData": { "username": "admin", "password": password },
         }))
         .await;

@@ -17,7 +17,7 @@ use kube::runtime::reflector::ObjectRef;
 use kube::{Client, ResourceExt};
 
 use crate::cluster::cluster_label;
-use crate::kubernetes::{Key, ReconcileError, Reconciler};
+use crate::kubernetes::{Key, ReconcileError, Reconciler, references};
 use crate::site::Site;
 
 /// Brings KubeadmConfigs to where they should be.
@@ -53,7 +53,6 @@ pub(crate) fn controller(site: &Site) -> Controller<KubeadmConfig> {
             let of_it = |config: &KubeadmConfig| {
                 config.namespace() == cluster.namespace() && cluster_label(config) == Some(name.as_str())
             };
-            let found = configs.state_filter(of_it);
-            found.iter().map(|config| ObjectRef::from_obj(config.as_ref())).collect::<Vec<_>>()
+            references(&configs, of_it)
         })
 }

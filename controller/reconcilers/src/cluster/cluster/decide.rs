@@ -1,7 +1,7 @@
 //! The rules of Cluster.
 
 use bessemer_api::cluster::{Cluster, ClusterMachineCounts, ClusterPhase};
-use bessemer_api::conditions::{self, NOT_YET_REPORTED, Reasons, Status, Summary, Wanted, wanted};
+use bessemer_api::conditions::{self, Reasons, Status, Summary, Wanted, wanted};
 use bessemer_api::controlplane::KubeadmControlPlane;
 use bessemer_api::infrastructure::Metal3Cluster;
 use bessemer_api::well_known::{CLUSTER_FINALIZER, CLUSTER_NAME_LABEL};
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 
 use super::observe::Observed;
+use crate::cluster::mirrored;
 use crate::kubernetes::{is_deleting, own, time};
 
 /// One step.
@@ -115,26 +116,16 @@ fn show(seen: &Observed, cluster: &mut Cluster, now: Timestamp) {
     };
     status.phase = Some(phase);
     status.observed_generation = generation;
-    let infrastructure = mirrored(
-        "InfrastructureReady",
-        "Ready",
-        spec.infrastructure_ref.as_ref(),
-        seen.infrastructure
-            .as_ref()
-            .and_then(|object| object.status.as_ref())
-            .map(|status| status.conditions.as_slice()),
-        seen.infrastructure.is_some(),
-    );
-    let control_plane = mirrored(
-        "ControlPlaneAvailable",
-        "Available",
-        spec.control_plane_ref.as_ref(),
-        seen.control_plane
-            .as_ref()
-            .and_then(|object| object.status.as_ref())
-            .map(|status| status.conditions.as_slice()),
-        seen.control_plane.is_some(),
-    );
+    let infrastructure = seen
+        .infrastructure
+        .as_ref()
+        .map(|object| object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default());
+    let infrastructure = referred("InfrastructureReady", "Ready", spec.infrastructure_ref.as_ref(), infrastructure);
+    let control_plane = seen
+        .control_plane
+        .as_ref()
+        .map(|object| object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default());
+    let control_plane = referred("ControlPlaneAvailable", "Available", spec.control_plane_ref.as_ref(), control_plane);
     let initialized = if reached.control_plane_initialized == Some(true) {
         wanted("ControlPlaneInitialized", true, "Initialized", "")
     } else {
@@ -160,24 +151,16 @@ const AVAILABLE: Summary<'static> = Summary {
     transform: None,
 };
 
-/// The condition that a referred object shows, under the name it has here.
-fn mirrored(
+fn referred(
     type_: &'static str,
     theirs: &str,
     reference: Option<&ContractReference>,
     list: Option<&[Condition]>,
-    exists: bool,
 ) -> Wanted {
-    let Some(reference) = reference else {
-        return wanted(type_, Status::Unknown, "NotReferred", "the Cluster refers to none");
-    };
-    let name = format!("{} {}", reference.kind, reference.name);
-    let missing = if exists {
-        wanted(type_, Status::Unknown, NOT_YET_REPORTED, format!("{name} shows no condition yet"))
-    } else {
-        wanted(type_, false, "ObjectDoesNotExist", format!("{name} does not exist"))
-    };
-    conditions::mirror(list.unwrap_or_default(), theirs, type_, Some(missing))
+    match reference {
+        Some(reference) => mirrored(type_, theirs, reference, list),
+        None => wanted(type_, Status::Unknown, "NotReferred", "the Cluster refers to none"),
+    }
 }
 
 fn delete(seen: &Observed, decision: &mut Decision, now: Timestamp) {

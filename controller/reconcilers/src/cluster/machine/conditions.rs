@@ -1,11 +1,11 @@
 //! The conditions of a Machine.
 
 use bessemer_api::cluster::Machine;
-use bessemer_api::conditions::{self, NOT_YET_REPORTED, Reasons, Status, Summary, Wanted, wanted};
-use bessemer_api::{Condition, ContractReference};
+use bessemer_api::conditions::{self, Reasons, Status, Summary, Wanted, wanted};
 use jiff::Timestamp;
 
 use super::observe::{NodeLook, Observed};
+use crate::cluster::mirrored;
 use crate::kubernetes::time;
 
 /// Sets every condition but those that a control plane sets.
@@ -19,22 +19,19 @@ pub(super) fn show(seen: &Observed, machine: &mut Machine, now: Timestamp) {
             wanted("BootstrapConfigReady", true, "DataSecretProvided", "")
         }
         None => wanted("BootstrapConfigReady", false, "NotReady", "spec.bootstrap names no bootstrap data"),
-        Some(reference) => mirrored(
-            "BootstrapConfigReady",
-            reference,
-            seen.config.as_ref().and_then(|object| object.status.as_ref()).map(|status| status.conditions.as_slice()),
-            seen.config.is_some(),
-        ),
+        Some(reference) => {
+            let config = seen
+                .config
+                .as_ref()
+                .map(|object| object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default());
+            mirrored("BootstrapConfigReady", "Ready", reference, config)
+        }
     };
-    let infrastructure = mirrored(
-        "InfrastructureReady",
-        &spec.infrastructure_ref,
-        seen.infrastructure
-            .as_ref()
-            .and_then(|object| object.status.as_ref())
-            .map(|status| status.conditions.as_slice()),
-        seen.infrastructure.is_some(),
-    );
+    let infrastructure = seen
+        .infrastructure
+        .as_ref()
+        .map(|object| object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default());
+    let infrastructure = mirrored("InfrastructureReady", "Ready", &spec.infrastructure_ref, infrastructure);
     let (node_ready, node_healthy) = node(&seen.node, status.node_ref.is_some());
     let deleting = wanted("Deleting", false, "NotDeleting", "");
     let paused = wanted("Paused", false, "NotPaused", "");
@@ -67,16 +64,6 @@ pub(super) fn deleting(machine: &mut Machine, reason: &'static str, now: Timesta
     let generation = machine.metadata.generation;
     let status = machine.status.get_or_insert_default();
     conditions::set(&mut status.conditions, wanted("Deleting", true, reason, ""), generation, time(now));
-}
-
-fn mirrored(type_: &'static str, reference: &ContractReference, list: Option<&[Condition]>, exists: bool) -> Wanted {
-    let name = format!("{} {}", reference.kind, reference.name);
-    let missing = if exists {
-        wanted(type_, Status::Unknown, NOT_YET_REPORTED, format!("{name} shows no condition yet"))
-    } else {
-        wanted(type_, false, "ObjectDoesNotExist", format!("{name} does not exist"))
-    };
-    conditions::mirror(list.unwrap_or_default(), "Ready", type_, Some(missing))
 }
 
 fn node(look: &NodeLook, known: bool) -> (Wanted, Wanted) {

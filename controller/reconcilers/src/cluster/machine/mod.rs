@@ -13,10 +13,9 @@ use bessemer_api::infrastructure::Metal3Machine;
 use jiff::Timestamp;
 use kube::runtime::Controller;
 use kube::runtime::controller::Action;
-use kube::runtime::reflector::ObjectRef;
 use kube::{Client, ResourceExt};
 
-use crate::kubernetes::{Key, ReconcileError, Reconciler};
+use crate::kubernetes::{Key, ReconcileError, Reconciler, references};
 use crate::outside::WorkloadClusters;
 use crate::site::Site;
 
@@ -65,11 +64,4 @@ pub(crate) fn controller(site: &Site) -> Controller<Machine> {
                 |machine: &Machine| machine.namespace() == cluster.namespace() && machine.spec.cluster_name == name;
             references(&by_cluster, of_it)
         })
-}
-
-fn references(
-    machines: &kube::runtime::reflector::Store<Machine>,
-    which: impl Fn(&Machine) -> bool,
-) -> Vec<ObjectRef<Machine>> {
-    machines.state_filter(which).iter().map(|machine| ObjectRef::from_obj(machine.as_ref())).collect()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bessemer_api::cluster::Machine;
-use bessemer_api::conditions::{self, Aggregate, Reasons, Reporter, Status, Wanted, wanted};
+use bessemer_api::conditions::{self, Aggregate, Reasons, Reporter, Status, Summary, Wanted, wanted};
 use bessemer_api::controlplane::KubeadmControlPlane;
 use bessemer_api::well_known::{CONTROL_PLANE_FINALIZER, CONTROL_PLANE_NAME_LABEL};
 use jiff::Timestamp;
@@ -26,7 +26,9 @@ pub(super) struct Decision {
     pub(super) object: KubeadmControlPlane,
     /// What to make now.
     pub(super) make: Option<Make>,
-    /// Machines to delete.
+    /// The Machines as they shall be, in the order in which they were seen.
+    pub(super) machines: Vec<Machine>,
+    /// The Machines shall rather be deleted.
     pub(super) delete: bool,
     /// When to look again if nothing happens.
     pub(super) wake: Option<Duration>,
@@ -51,7 +53,8 @@ pub(super) enum Make {
 
 /// What a KubeadmControlPlane shall become next.
 pub(super) fn decide(seen: &Observed, now: Timestamp) -> Decision {
-    let mut decision = Decision { object: seen.object.clone(), make: None, delete: false, wake: None };
+    let (object, machines) = (seen.object.clone(), seen.machines.clone());
+    let mut decision = Decision { object, make: None, machines, delete: false, wake: None };
     if is_paused(&seen.object, seen.cluster.as_ref()) {
         return decision;
     }
@@ -75,7 +78,21 @@ pub(super) fn decide(seen: &Observed, now: Timestamp) -> Decision {
         decision.wake = Some(SERVES_POLL);
     }
     show(seen, &mut decision.object, &waits, now);
+    for machine in decision.machines.iter_mut().filter(|machine| !is_deleting(*machine)) {
+        show_up_to_date(machine, &seen.object.spec.version, now);
+    }
     decision
+}
+
+/// Sets the one condition of a Machine that is its control plane's to set.
+fn show_up_to_date(machine: &mut Machine, version: &str, now: Timestamp) {
+    let condition = if machine.spec.version.as_deref() == Some(version) {
+        wanted("UpToDate", true, "UpToDate", "")
+    } else {
+        wanted("UpToDate", false, "NotUpToDate", "the version differs; rolling out is not built yet")
+    };
+    let generation = machine.metadata.generation;
+    conditions::set(&mut machine.status.get_or_insert_default().conditions, condition, generation, time(now));
 }
 
 /// The next thing to make, or what is waited for.
@@ -148,12 +165,31 @@ fn show(seen: &Observed, object: &mut KubeadmControlPlane, waits: &str, now: Tim
     } else {
         wanted("CertificatesAvailable", false, "NotAvailable", waits)
     };
-    let ready = machines_ready(seen);
-    let available = available(&[&initialized, &certificates, &ready], waits);
-    for condition in [available, initialized, certificates, ready] {
+    for condition in [initialized, certificates, machines_ready(seen)] {
         conditions::set(&mut status.conditions, condition, generation, time(now));
     }
+    let available = match AVAILABLE.of(&status.conditions) {
+        // Nothing is wrong with no machine, and yet nothing serves.
+        Some(summary) if summary.status == Status::True && seen.machines.is_empty() => {
+            wanted("Available", false, AVAILABLE.reasons.issue, waits)
+        }
+        Some(summary) => summary,
+        None => return,
+    };
+    conditions::set(&mut status.conditions, available, generation, time(now));
 }
+
+/// What a control plane's availability is made of.
+const AVAILABLE: Summary<'static> = Summary {
+    target: "Available",
+    types: &["Initialized", "CertificatesAvailable", "MachinesReady"],
+    negative: &[],
+    optional: &[],
+    overrides: &[],
+    reasons: Reasons { issue: "NotAvailable", unknown: "AvailableUnknown", info: "Available" },
+    priority: None,
+    transform: None,
+};
 
 fn machines_ready(seen: &Observed) -> Wanted {
     let names: Vec<String> = seen.machines.iter().map(ResourceExt::name_any).collect();
@@ -169,19 +205,6 @@ fn machines_ready(seen: &Observed) -> Wanted {
     let reasons = Reasons { issue: "NotReady", unknown: "ReadyUnknown", info: "Ready" };
     let aggregate = Aggregate { source: "Ready", target: "MachinesReady", negative: false, reasons };
     aggregate.of(&reporters).unwrap_or_else(|| wanted("MachinesReady", true, "NoReplicas", ""))
-}
-
-fn available(parts: &[&Wanted], waits: &str) -> Wanted {
-    let machines = parts.iter().all(|part| part.status == Status::True && part.reason != "NoReplicas");
-    if machines {
-        return wanted("Available", true, "Available", "");
-    }
-    let open = parts.iter().filter(|part| part.status != Status::True);
-    let lines: Vec<String> = open
-        .map(|part| format!("* {}: {}", part.type_, if part.message.is_empty() { &part.reason } else { &part.message }))
-        .collect();
-    let message = if lines.is_empty() { waits.to_owned() } else { lines.join("\n") };
-    wanted("Available", false, "NotAvailable", message)
 }
 
 fn delete(seen: &Observed, decision: &mut Decision) {

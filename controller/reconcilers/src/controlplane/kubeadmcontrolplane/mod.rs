@@ -3,6 +3,7 @@
 mod act;
 mod decide;
 mod observe;
+mod parts;
 
 use std::sync::Arc;
 

@@ -82,3 +82,33 @@ fn available_needs_a_ready_machine_that_serves() {
         assert_eq!(decide(&again, Timestamp::MAX).object, decision.object, "a second pass changes nothing");
     }
 }
+
+#[test]
+fn machines_show_whether_their_version_is_wanted() {
+    type Change = fn(&mut Observed);
+    let table: [(Change, Option<&str>); 5] = [
+        (|_| {}, Some("True")),
+        (|seen| seen.machines[0].spec.version = Some("v1.35.0".to_owned()), Some("False")),
+        (|seen| seen.machines[0].spec.version = None, Some("False")),
+        (|seen| seen.machines[0].metadata.deletion_timestamp = Some(time(Timestamp::UNIX_EPOCH)), None),
+        (|seen| seen.cluster.as_mut().unwrap().spec.paused = Some(true), None),
+    ];
+    for (at, (change, shown)) in table.into_iter().enumerate() {
+        let mut observed = Observed { machines: vec![machine(true)], serves: Serves::Yes, ..seen() };
+        change(&mut observed);
+        let decision = decide(&observed, Timestamp::UNIX_EPOCH);
+        let conditions = &decision.machines[0].status.as_ref().unwrap().conditions;
+        assert_eq!(get(conditions, "UpToDate").map(|condition| condition.status.as_str()), shown, "row {at}");
+        let again = Observed { machines: decision.machines.clone(), ..observed };
+        assert_eq!(decide(&again, Timestamp::MAX).machines, decision.machines, "row {at}: a second pass");
+    }
+}
+
+#[test]
+fn nothing_is_available_without_a_machine() {
+    let observed = Observed { serves: Serves::Yes, template: None, ..seen() };
+    let status = decide(&observed, Timestamp::UNIX_EPOCH).object.status.unwrap();
+    let available = get(&status.conditions, "Available").unwrap();
+    assert_eq!((available.status.as_str(), available.reason.as_str()), ("False", "NotAvailable"));
+    assert!(available.message.ends_with("does not exist: create it"), "{}", available.message);
+}

@@ -22,7 +22,7 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt};
 
 use crate::cluster::cluster_label;
-use crate::kubernetes::{Key, ReconcileError, Reconciler};
+use crate::kubernetes::{Key, ReconcileError, Reconciler, references};
 use crate::metal3::baremetalhost::{claim, host_id};
 use crate::outside::AgentHub;
 use crate::site::Site;
@@ -89,11 +89,4 @@ fn consumer(host: &BareMetalHost) -> Option<ObjectRef<Metal3Machine>> {
     let claim = claim(host)?;
     let (namespace, name) = claim.split_once('/')?;
     Some(ObjectRef::new(name).within(namespace))
-}
-
-fn references(
-    machines: &Store<Metal3Machine>,
-    which: impl Fn(&Metal3Machine) -> bool,
-) -> Vec<ObjectRef<Metal3Machine>> {
-    machines.state_filter(which).iter().map(|machine| ObjectRef::from_obj(machine.as_ref())).collect()
 }

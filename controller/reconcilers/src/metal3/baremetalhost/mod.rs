@@ -29,7 +29,7 @@ pub(crate) use decide::node_phase;
 pub(crate) use observed::{claim, host_id};
 use power_memo::PowerMemo;
 
-use crate::kubernetes::{Key, ReconcileError, Reconciler};
+use crate::kubernetes::{Key, ReconcileError, Reconciler, references};
 use crate::outside::AgentHub;
 use crate::site::Site;
 
@@ -66,8 +66,7 @@ impl Reconciler for HostReconciler {
 pub(crate) fn controller(site: &Site, agents: &Arc<dyn AgentHub>) -> Controller<BareMetalHost> {
     let (by_secret, by_agent) = (site.hosts.store(), site.hosts.store());
     let changed = agents.changes().flat_map(move |id| {
-        let hosts = by_agent.state_filter(|host| host_id(host) == Some(id));
-        futures::stream::iter(hosts.into_iter().map(|host| ObjectRef::from_obj(host.as_ref())).collect::<Vec<_>>())
+        futures::stream::iter(references(&by_agent, |host: &BareMetalHost| host_id(host) == Some(id)))
     });
     Controller::for_shared_stream(site.hosts.changes(), site.hosts.store())
         .watches_shared_stream(site.records.changes(), |record: Arc<HostRecord>| same_name(record.as_ref()))
@@ -85,5 +84,5 @@ fn using(hosts: &Store<BareMetalHost>, secret: &Secret) -> Vec<ObjectRef<BareMet
     let uses = |host: &BareMetalHost| {
         host.namespace() == secret.namespace() && host.spec.bmc.as_ref().is_some_and(|bmc| bmc.credentials_name == name)
     };
-    hosts.state_filter(uses).iter().map(|host| ObjectRef::from_obj(host.as_ref())).collect()
+    references(hosts, uses)
 }
