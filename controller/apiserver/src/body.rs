@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// A body, and what a strict reader would refuse in it: keys that are there more than once. The last one counts.
@@ -13,7 +14,7 @@ pub(crate) type Body = (Value, Vec<String>);
 pub(crate) fn json(bytes: &[u8]) -> Result<Body, String> {
     let problems = RefCell::new(Vec::new());
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let seed = Node { path: String::new(), problems: &problems };
+    let seed = Node { place: Place::Top, problems: &problems };
     let value = seed.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     let value = value.map_err(|error| explain(bytes, &error))?;
     Ok((value, problems.into_inner()))
@@ -28,7 +29,7 @@ pub(crate) fn yaml(bytes: &[u8]) -> Result<Body, String> {
     }
     let text = std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
     let problems = RefCell::new(Vec::new());
-    let seed = Node { path: String::new(), problems: &problems };
+    let seed = Node { place: Place::Top, problems: &problems };
     // `yes` and `n` are booleans, as in upstream's reader.
     let options = serde_saphyr::options! {
         duplicate_keys: serde_saphyr::DuplicateKeyPolicy::PassThrough,
@@ -98,9 +99,28 @@ fn in_literal(before: &[u8]) -> Option<String> {
     })
 }
 
-/// One value at its path, for the names of repeated keys.
+/// Where a value is. Made into a text only for a repeated key: nearly no body has one.
+#[derive(Clone, Copy)]
+enum Place<'p> {
+    Top,
+    Field(&'p Place<'p>, &'p str),
+    Item(&'p Place<'p>, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Top => Ok(()),
+            Self::Field(Self::Top, name) => f.write_str(name),
+            Self::Field(above, name) => write!(f, "{above}.{name}"),
+            Self::Item(above, at) => write!(f, "{above}[{at}]"),
+        }
+    }
+}
+
+/// One value at its place, for the names of repeated keys.
 struct Node<'p> {
-    path: String,
+    place: Place<'p>,
     problems: &'p RefCell<Vec<String>>,
 }
 
@@ -158,8 +178,8 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
         loop {
-            let path = format!("{}[{}]", self.path, list.len());
-            let Some(item) = items.next_element_seed(Node { path, problems: self.problems })? else { break };
+            let place = Place::Item(&self.place, list.len());
+            let Some(item) = items.next_element_seed(Node { place, problems: self.problems })? else { break };
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -167,17 +187,24 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
-        while let Some(key) = entries.next_key_seed(Node { path: String::new(), problems: self.problems })? {
+        while let Some(key) = entries.next_key_seed(Node { place: Place::Top, problems: self.problems })? {
             let key = match key {
                 Value::String(key) => key,
                 Value::Number(number) => number.to_string(),
                 Value::Bool(flag) => flag.to_string(),
                 _ => return Err(A::Error::custom("unsupported map key")),
             };
-            let path = if self.path.is_empty() { key.clone() } else { format!("{}.{key}", self.path) };
-            let value = entries.next_value_seed(Node { path: path.clone(), problems: self.problems })?;
-            if fields.insert(key, value).is_some() {
-                self.problems.borrow_mut().push(format!("duplicate field \"{path}\""));
+            let place = Place::Field(&self.place, &key);
+            let value = entries.next_value_seed(Node { place, problems: self.problems })?;
+            match fields.entry(key) {
+                Entry::Vacant(entry) => {
+                    entry.insert(value);
+                }
+                Entry::Occupied(mut entry) => {
+                    let place = Place::Field(&self.place, entry.key());
+                    self.problems.borrow_mut().push(format!("duplicate field \"{place}\""));
+                    entry.insert(value);
+                }
             }
         }
         Ok(Value::Object(fields))

@@ -38,7 +38,7 @@ pub(crate) struct SharedRegistry {
 impl SharedRegistry {
     fn new() -> Self {
         let converters = Converters::new();
-        let empty = Registry::new(std::iter::empty(), &converters, None);
+        let empty = Registry::new(&[], &converters, None);
         Self { current: Arc::new(RwLock::new(Arc::new(empty))), converters: Arc::new(RwLock::new(converters)) }
     }
 
@@ -53,9 +53,9 @@ impl SharedRegistry {
     }
 
     fn replace(&self, index: &Index, before: Option<&Registry>) {
-        let definitions = index.list(DEFINITIONS, "");
+        let definitions = index.records(DEFINITIONS, "");
         let converters = self.converters.read().unwrap_or_else(PoisonError::into_inner);
-        let registry = Arc::new(Registry::new(definitions.iter().map(AsRef::as_ref), &converters, before));
+        let registry = Arc::new(Registry::new(&definitions, &converters, before));
         drop(converters);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = registry;
     }

@@ -1,6 +1,7 @@
 //! What fuzz targets call: the parsers and merges that take what clients send. Not part of the API: there with the
 //! `fuzzing` feature only. The ordinary tests call the same functions with random input.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
@@ -36,8 +37,8 @@ static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
 struct OneVersion;
 
 impl Versions for OneVersion {
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Versioned> {
-        Some(Versioned { object: object.clone(), schema: self.schema(api_version)? })
+    fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Versioned<'a>> {
+        Some(Versioned { object: Cow::Borrowed(object), schema: self.schema(api_version)? })
     }
 
     fn schema(&self, api_version: &str) -> Option<Arc<Schema>> {

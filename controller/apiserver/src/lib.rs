@@ -94,6 +94,7 @@ pub use server::{ServeError, Serving};
 pub use store::StoreError;
 
 use crate::core::Core;
+use crate::handlers::Own;
 
 /// Namespaces that are always there at a start.
 const NAMESPACES: &[&str] = &["default", "kube-system", "kube-public", "kube-node-lease"];
@@ -156,15 +157,17 @@ impl ApiServer {
         Router::new().fallback(serve).with_state(Arc::clone(&self.core))
     }
 
-    /// Stores CustomResourceDefinitions, replacing older ones; their kinds are served when this returns.
+    /// Stores CustomResourceDefinitions, all or none, replacing older ones; their kinds are served when this returns.
     ///
     /// # Errors
     /// When a definition is refused, with the reasons.
     pub async fn install_crds(&self, definitions: &[Value]) -> Result<(), Error> {
-        for definition in definitions {
-            self.install("apiextensions.k8s.io", "customresourcedefinitions", definition.clone(), false).await?;
-        }
-        Ok(())
+        let own = |definition: &Value| Own {
+            group: "apiextensions.k8s.io",
+            plural: "customresourcedefinitions",
+            object: definition.clone(),
+        };
+        handlers::put(&self.core, definitions.iter().map(own).collect(), false).await
     }
 
     /// What the server counts, as OpenMetrics text.
@@ -175,16 +178,17 @@ impl ApiServer {
 
     /// What every cluster has: its namespaces, roles and bindings.
     async fn install_defaults(&self) -> Result<(), Error> {
-        for name in NAMESPACES {
-            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-            self.install("", "namespaces", namespace, true).await?;
-        }
-        for object in access::defaults() {
+        let namespace = |name: &&str| {
+            let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            Own { group: "", plural: "namespaces", object }
+        };
+        let role = |object: Value| {
             let is_role = object.get("kind").and_then(Value::as_str) == Some("ClusterRole");
             let plural = if is_role { "clusterroles" } else { "clusterrolebindings" };
-            self.install(builtin::RBAC, plural, object, true).await?;
-        }
-        Ok(())
+            Own { group: builtin::RBAC, plural, object }
+        };
+        let objects = NAMESPACES.iter().map(namespace).chain(access::defaults().into_iter().map(role)).collect();
+        handlers::put(&self.core, objects, true).await
     }
 
     /// Registers how the objects of a kind change version, in place of what its definition says. To be called before the
@@ -196,11 +200,5 @@ impl ApiServer {
     /// Ends all watches and refuses new ones, so that clients let go of the server.
     pub fn close(&self) {
         self.core.close();
-    }
-
-    async fn install(&self, group: &str, plural: &str, object: Value, keep: bool) -> Result<(), Error> {
-        let name = object::name(&object).to_owned();
-        let put = handlers::put(&self.core, group, plural, object, keep).await;
-        put.map_err(|error| Error::Install { name, message: error.to_string() })
     }
 }

@@ -10,11 +10,10 @@ use crate::builtin::{self, Message};
 use crate::conversion::{Conversion, Converters};
 use crate::crd;
 use crate::jsonpath::JsonPath;
-use crate::object;
 use crate::openapi::Documents;
 use crate::schema::Schema;
 use crate::status::Subject;
-use crate::store::Key;
+use crate::store::{Key, Record};
 
 /// One kind in one version, as served.
 pub(crate) struct Resource {
@@ -152,25 +151,21 @@ pub(crate) struct Registry {
     /// By group, version, plural. The core group is the empty string.
     resources: BTreeMap<(String, String, String), Arc<Resource>>,
     /// What each definition added, with the version of the definition: read anew only when that changed.
-    definitions: BTreeMap<String, (String, Vec<Arc<Resource>>)>,
+    definitions: BTreeMap<String, (u64, Vec<Arc<Resource>>)>,
     openapi: OnceLock<Documents>,
 }
 
 impl Registry {
-    /// The built-in kinds and those of the given definitions. A definition that cannot be read serves nothing.
-    /// What an earlier registry made of the same definitions is taken over.
-    pub(crate) fn new<'a>(
-        definitions: impl Iterator<Item = &'a Value>,
-        converters: &Converters,
-        before: Option<&Self>,
-    ) -> Self {
+    /// The built-in kinds and those of the given definitions, by name. A definition that cannot be read serves nothing.
+    /// What an earlier registry made of the same definitions is taken over, and those are not even read.
+    pub(crate) fn new(definitions: &[(String, Arc<Record>)], converters: &Converters, before: Option<&Self>) -> Self {
         let mut found = BTreeMap::new();
-        for definition in definitions {
-            let (name, version) = (object::name(definition), object::resource_version(definition));
+        for (name, record) in definitions {
+            let version = record.version();
             let known = before.and_then(|before| before.definitions.get(name)).filter(|known| known.0 == version);
             let resources = match known {
                 Some((_, resources)) => resources.clone(),
-                None => match crd::resources(definition, converters) {
+                None => match crd::resources(&record.value(), converters) {
                     Ok(resources) => resources.into_iter().map(Arc::new).collect(),
                     Err(error) => {
                         tracing::error!(definition = name, %error, "definition not served");
@@ -178,7 +173,7 @@ impl Registry {
                     }
                 },
             };
-            found.insert(name.to_owned(), (version.to_owned(), resources));
+            found.insert(name.clone(), (version, resources));
         }
         let builtin: Vec<Arc<Resource>> = match before {
             Some(before) => before.all().filter(|resource| !resource.is_custom()).cloned().collect(),

@@ -1,5 +1,6 @@
 //! The form in which a client wants objects: whole, as a table, or only their metadata. Chosen by the Accept header.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -60,14 +61,14 @@ impl Form {
     }
 
     /// One served object in this form.
-    pub(crate) fn object(self, resource: &Resource, object: &Value) -> Value {
+    pub(crate) fn object<'a>(self, resource: &Resource, object: &'a Value) -> Cow<'a, Value> {
         match self {
-            Self::Whole => object.clone(),
+            Self::Whole => Cow::Borrowed(object),
             Self::Table(include) => {
                 let metadata = json!({"resourceVersion": crate::object::resource_version(object)});
-                table::table(resource, std::iter::once(object), metadata, include, true)
+                Cow::Owned(table::table(resource, std::iter::once(object), metadata, include, true))
             }
-            Self::Partial => table::partial(object),
+            Self::Partial => Cow::Owned(table::partial(object)),
         }
     }
 

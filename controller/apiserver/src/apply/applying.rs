@@ -1,6 +1,7 @@
 //! Server-side apply: laying an applied configuration over the live object, taking out what its manager applied before
 //! and does not any more, and settling who owns what.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -101,8 +102,8 @@ pub(crate) fn shown_kind(api_version: &str, kind: &str) -> String {
 struct Attempt<'a> {
     writer: &'a Writer<'a>,
     manager: &'a Manager,
-    live: &'a Versioned,
-    config: &'a Versioned,
+    live: &'a Versioned<'a>,
+    config: &'a Versioned<'a>,
 }
 
 impl Attempt<'_> {
@@ -120,7 +121,7 @@ impl Attempt<'_> {
             Some(last) if !last.fields.is_empty() => self.prune(merged, &managed, &last),
             _ => merged,
         };
-        let new = Versioned { object: merged, schema: Arc::clone(&self.live.schema) };
+        let new = Versioned { object: Cow::Owned(merged), schema: Arc::clone(&self.live.schema) };
         let (mut managed, _) = match take_over(self.writer, self.live, &new, managed, Some(self.manager), force)? {
             Ok(found) => found,
             Err(conflicts) => return Ok(Err(conflicts)),
@@ -134,7 +135,7 @@ impl Attempt<'_> {
                 managed.0.insert(self.manager.clone(), owned);
             }
         }
-        Ok(Ok((new.object, managed)))
+        Ok(Ok((new.object.into_owned(), managed)))
     }
 
     /// Takes out of the merged object what this manager applied last time, does not apply now, and nobody else owns.
@@ -160,7 +161,8 @@ impl Attempt<'_> {
         let gone =
             named(kind, &at_last.object).difference(&named(kind, &pruned_at_last.object)).intersection(&last_fields);
         let settled = without(kind, &at_last.object, &gone);
-        self.writer.versions.convert(&settled, self.writer.api_version).map_or(settled, |versioned| versioned.object)
+        let found = self.writer.versions.convert(&settled, self.writer.api_version);
+        found.map(|versioned| versioned.object.into_owned()).unwrap_or(settled)
     }
 
     fn add_back(&self, merged: &Value, pruned: Value, version: &str, owned: &FieldSet) -> Value {

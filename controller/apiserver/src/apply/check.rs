@@ -14,61 +14,82 @@ use crate::schema::{Form, ListType, ScalarType};
 /// Every way in which an object does not fit. `may_repeat` lets lists have an element more than once.
 pub(crate) fn check(kind: Type<'_>, object: &Value, may_repeat: bool) -> Result<(), TypeError> {
     let mut errors = TypeError::default();
-    visit(kind, object, may_repeat, &mut Vec::new(), &mut errors);
+    visit(kind, object, may_repeat, Place::Top, &mut errors);
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn visit(kind: Type<'_>, value: &Value, may_repeat: bool, path: &mut Vec<PathElement>, errors: &mut TypeError) {
+/// Where a value is. Made into a path only for an error: nearly every object has none.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Top,
+    Field(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
+    Element(&'a Place<'a>, &'a PathElement),
+}
+
+impl Place<'_> {
+    fn path(self) -> Vec<PathElement> {
+        let (above, step) = match self {
+            Self::Top => return Vec::new(),
+            Self::Field(above, name) => (above, PathElement::field(name)),
+            Self::Item(above, at) => (above, PathElement::Index(i64::try_from(at).unwrap_or(i64::MAX))),
+            Self::Element(above, element) => (above, element.clone()),
+        };
+        let mut path = above.path();
+        path.push(step);
+        path
+    }
+}
+
+fn visit(kind: Type<'_>, value: &Value, may_repeat: bool, place: Place<'_>, errors: &mut TypeError) {
     if value.is_null() {
         return;
     }
     match (kind.form(Some(value)), value) {
         (Form::Map, Value::Object(fields)) => {
             for (name, value) in fields {
-                path.push(PathElement::field(name));
-                let field = kind.field(name);
-                match &field {
-                    Some(field) => visit(field.inner, value, may_repeat, path, errors),
-                    None => errors.push(path, "field not declared in schema"),
-                }
-                path.pop();
-                if field.is_none() {
+                let inside = Place::Field(&place, name);
+                let Some(field) = kind.field(name) else {
+                    errors.push(&inside.path(), "field not declared in schema");
                     return;
-                }
+                };
+                visit(field.inner, value, may_repeat, inside, errors);
             }
         }
-        (Form::List, Value::Array(items)) => list(kind, items, may_repeat, path, errors),
-        (Form::Map, other) => errors.push(path, format!("expected map, got &{{{}}}", gotext::plain(other))),
-        (Form::List, other) => errors.push(path, format!("expected list, got &{{{}}}", gotext::plain(other))),
+        (Form::List, Value::Array(items)) => list(kind, items, may_repeat, place, errors),
+        (Form::Map, other) => errors.push(&place.path(), format!("expected map, got &{{{}}}", gotext::plain(other))),
+        (Form::List, other) => errors.push(&place.path(), format!("expected list, got &{{{}}}", gotext::plain(other))),
         (Form::Scalar, value) => {
             if let Some(problem) = scalar(kind.scalar_type(), value) {
-                errors.push(path, problem);
+                errors.push(&place.path(), problem);
             }
         }
     }
 }
 
-fn list(kind: Type<'_>, items: &[Value], may_repeat: bool, path: &mut Vec<PathElement>, errors: &mut TypeError) {
-    let atomic = kind.list_type() == ListType::Atomic;
+fn list(kind: Type<'_>, items: &[Value], may_repeat: bool, place: Place<'_>, errors: &mut TypeError) {
+    if kind.list_type() == ListType::Atomic {
+        for (at, item) in items.iter().enumerate() {
+            visit(kind.element(), item, may_repeat, Place::Item(&place, at), errors);
+        }
+        return;
+    }
     let mut seen = BTreeSet::new();
     for (at, item) in items.iter().enumerate() {
-        let element = if atomic {
-            PathElement::Index(i64::try_from(at).unwrap_or(i64::MAX))
-        } else {
-            match kind.identify(item) {
-                Ok(element) => element,
-                Err(problem) => {
-                    errors.push(path, format!("element {at}: {problem}"));
-                    return;
-                }
+        let element = match kind.identify(item) {
+            Ok(element) => element,
+            Err(problem) => {
+                errors.push(&place.path(), format!("element {at}: {problem}"));
+                return;
             }
         };
-        if !seen.insert(element.clone()) && !may_repeat {
-            errors.push(path, format!("duplicate entries for key {element}"));
+        if !may_repeat && seen.contains(&element) {
+            errors.push(&place.path(), format!("duplicate entries for key {element}"));
         }
-        path.push(element);
-        visit(kind.element(), item, may_repeat, path, errors);
-        path.pop();
+        visit(kind.element(), item, may_repeat, Place::Element(&place, &element), errors);
+        if !may_repeat {
+            seen.insert(element);
+        }
     }
 }
 

@@ -11,6 +11,9 @@ use super::path_element::{PathElement, same};
 use super::types::Type;
 use crate::schema::{Form, ListType};
 
+/// Where an object says who owns its fields.
+const ENTRIES: &str = "managedFields";
+
 /// The outcome; no field is in more than one of the sets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Comparison {
@@ -19,7 +22,14 @@ pub(crate) struct Comparison {
     pub(crate) removed: FieldSet,
 }
 
-/// Compares two objects of one type.
+impl Comparison {
+    /// What came or was changed.
+    pub(crate) fn touched(&self) -> FieldSet {
+        self.modified.clone().union(&self.added)
+    }
+}
+
+/// Compares two objects of one type, but for who owns their fields.
 pub(crate) fn compare(kind: Type<'_>, old: &Value, new: &Value) -> Result<Comparison, TypeError> {
     let mut walker = Walker { path: Vec::new(), found: Comparison::default() };
     walker.visit(kind, Some(old), Some(new))?;
@@ -118,10 +128,19 @@ impl Walker {
         let added = new.keys().filter(|name| !old.contains_key(*name));
         for name in old.keys().chain(added) {
             // What the schema does not know of has no type to compare by: the value tells.
+            let (left, right) = (old.get(name), new.get(name));
+            // Most of an object stays as it is, and nothing of that is to be found.
+            if left == right || (name == ENTRIES && self.is_in_metadata()) {
+                continue;
+            }
             let inner = kind.field(name).map_or(Type::Deduced, |field| field.inner);
-            self.below(PathElement::field(name), inner, old.get(name), new.get(name))?;
+            self.below(PathElement::field(name), inner, left, right)?;
         }
         Ok(())
+    }
+
+    fn is_in_metadata(&self) -> bool {
+        matches!(self.path.as_slice(), [PathElement::Field(name)] if name == "metadata")
     }
 
     fn items(&mut self, kind: Type<'_>, old: &[Value], new: &[Value]) -> Result<(), TypeError> {

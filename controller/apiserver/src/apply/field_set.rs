@@ -80,12 +80,28 @@ impl FieldSet {
     }
 
     pub(crate) fn union(mut self, other: &Self) -> Self {
-        self.members.extend(other.members.iter().cloned());
+        for member in &other.members {
+            if !self.members.contains(member) {
+                self.members.insert(member.clone());
+            }
+        }
         for (element, set) in &other.children {
-            let child = self.children.remove(element).unwrap_or_default();
-            self.children.insert(element.clone(), child.union(set));
+            match self.children.get_mut(element) {
+                Some(child) => *child = std::mem::take(child).union(set),
+                None => {
+                    self.children.insert(element.clone(), set.clone());
+                }
+            }
         }
         self
+    }
+
+    /// Whether any field is in both.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let (few, many) = if self.members.len() < other.members.len() { (self, other) } else { (other, self) };
+        let below =
+            |(element, set): (&PathElement, &Self)| other.below(element).is_some_and(|other| set.overlaps(other));
+        few.members.iter().any(|member| many.has_member(member)) || self.children.iter().any(below)
     }
 
     pub(crate) fn intersection(&self, other: &Self) -> Self {
@@ -176,10 +192,16 @@ fn decode(json: &Value, levels: usize) -> Result<(FieldSet, bool), PathError> {
             Err(error) => return Err(error),
         };
         let (child, member) = decode(inner, below)?;
-        if member {
-            set.members.insert(element.clone());
+        match (member, child.is_empty()) {
+            (true, true) => {
+                set.members.insert(element);
+            }
+            (true, false) => {
+                set.members.insert(element.clone());
+                set.set_child(element, child);
+            }
+            (false, _) => set.set_child(element, child),
         }
-        set.set_child(element, child);
     }
     let is_member = is_member || set.is_empty();
     Ok((set, is_member))
@@ -242,6 +264,7 @@ pub(crate) mod tests {
             prop_assert_eq!(a.intersection(&b.clone().union(&c)), a.intersection(&b).union(&a.intersection(&c)));
             prop_assert_eq!(a.difference(&b).union(&a.intersection(&b)), a.clone());
             prop_assert!(a.difference(&b).intersection(&b).is_empty());
+            prop_assert_eq!(a.overlaps(&b), !a.intersection(&b).is_empty());
             prop_assert!(a.without(&b).intersection(&b).is_empty());
             prop_assert!(a.without(&b).difference(&a).is_empty());
             prop_assert_eq!(a.clone().union(&a), a.clone());

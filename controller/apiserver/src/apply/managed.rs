@@ -174,22 +174,23 @@ pub(crate) fn same_but_for_times(new: &Value, old: &Value) -> bool {
     if new == old {
         return true;
     }
-    let timeless = |entries: Option<&Value>| -> Vec<Value> {
-        let mut entries = entries.and_then(Value::as_array).cloned().unwrap_or_default();
-        for entry in &mut entries {
-            object::remove_field(entry, "time");
+    let listed = |object| entries(object).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let (left, right) = (listed(new), listed(old));
+    left.len() == right.len()
+        && left.iter().zip(right).all(|(left, right)| same_without(left, right, "time"))
+        && same_without(new, old, "metadata")
+        && match (new.get("metadata"), old.get("metadata")) {
+            (Some(new), Some(old)) => same_without(new, old, "managedFields"),
+            (new, old) => new == old,
         }
-        entries
-    };
-    if timeless(entries(new)) != timeless(entries(old)) {
-        return false;
-    }
-    let without = |object: &Value| {
-        let mut object = object.clone();
-        take(&mut object);
-        object
-    };
-    without(new) == without(old)
+}
+
+/// Whether two values are the same but for a field of theirs.
+fn same_without(left: &Value, right: &Value, name: &str) -> bool {
+    let (Value::Object(left), Value::Object(right)) = (left, right) else { return left == right };
+    let counted = |fields: &Map<String, Value>| fields.len() - usize::from(fields.contains_key(name));
+    counted(left) == counted(right)
+        && left.iter().filter(|(field, _)| *field != name).all(|(field, value)| right.get(field) == Some(value))
 }
 
 /// Whether a client asks for all tracking to be dropped: one empty entry, or (built-in kinds) an empty list.

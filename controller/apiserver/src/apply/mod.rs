@@ -20,6 +20,7 @@ mod tests;
 mod tracking;
 mod types;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,12 +39,12 @@ use path_element::shown;
 use types::Type;
 
 /// An object in one version, with the schema of that version.
-pub(crate) struct Versioned {
-    pub(crate) object: Value,
+pub(crate) struct Versioned<'a> {
+    pub(crate) object: Cow<'a, Value>,
     pub(crate) schema: Arc<Schema>,
 }
 
-impl Versioned {
+impl Versioned<'_> {
     fn kind(&self) -> Type<'_> {
         Type::Object(&self.schema)
     }
@@ -52,7 +53,7 @@ impl Versioned {
 /// Turns objects into other versions of their kind.
 pub(crate) trait Versions {
     /// The object in `api_version`; `None` when that version is not served (any more).
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Versioned>;
+    fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Versioned<'a>>;
 
     /// The schema of `api_version`; `None` when that version is not served (any more).
     fn schema(&self, api_version: &str) -> Option<Arc<Schema>>;
@@ -77,7 +78,7 @@ pub(crate) struct Writer<'a> {
 
 impl Writer<'_> {
     /// The object in the version of the request.
-    fn versioned(&self, object: &Value) -> Result<Versioned, TypeError> {
+    fn versioned<'v>(&self, object: &'v Value) -> Result<Versioned<'v>, TypeError> {
         self.versions
             .convert(object, self.api_version)
             .ok_or_else(|| TypeError::new(&[], format!("no corresponding type for {}", self.api_version)))

@@ -6,25 +6,32 @@ use super::types::Type;
 use crate::schema::{Form, ListType};
 
 /// The set as the present schema would have it.
-pub(crate) fn reconcile(kind: Type<'_>, set: &FieldSet) -> FieldSet {
+pub(crate) fn reconcile(kind: Type<'_>, set: FieldSet) -> FieldSet {
     let mut changes = FieldSet::default();
-    visit(kind, Some(set), false, &mut Vec::new(), &mut changes);
-    if changes.is_empty() { set.clone() } else { set.without(&changes).union(&changes) }
+    visit(kind, Some(&set), false, &mut Vec::new(), &mut changes);
+    if changes.is_empty() { set } else { set.without(&changes).union(&changes) }
 }
 
-fn visit(kind: Type<'_>, set: Option<&FieldSet>, is_atomic: bool, path: &mut Vec<PathElement>, changes: &mut FieldSet) {
+fn visit<'s>(
+    kind: Type<'_>,
+    set: Option<&'s FieldSet>,
+    is_atomic: bool,
+    path: &mut Vec<&'s PathElement>,
+    changes: &mut FieldSet,
+) {
+    let mut insert = |path: &[&PathElement]| changes.insert(&path.iter().copied().cloned().collect::<Vec<_>>());
     let owns_below = set.is_some_and(|set| !set.is_empty());
     match kind.only_form() {
         // Where the value tells the form there was never anything to change.
         None | Some(Form::Scalar) => {}
         Some(Form::List) if kind.list_type() == ListType::Atomic => {
             if !is_atomic && !path.is_empty() {
-                changes.insert(path);
+                insert(path);
             }
         }
         Some(Form::Map) if kind.is_atomic_map() => {
             if !is_atomic && owns_below {
-                changes.insert(path);
+                insert(path);
             }
         }
         Some(Form::List | Form::Map) => {
@@ -39,7 +46,7 @@ fn visit(kind: Type<'_>, set: Option<&FieldSet>, is_atomic: bool, path: &mut Vec
                     _ => kind.element(),
                 };
                 let below = set.below(element);
-                path.push(element.clone());
+                path.push(element);
                 visit(inner, below, set.has_member(element) && below.is_none(), path, changes);
                 path.pop();
             }
@@ -67,7 +74,7 @@ mod tests {
         }}}}))
         .unwrap();
         let wanted = FieldSet::of(&[&["spec", "list"], &["spec", "map"], &["spec", "kept", "y"]]);
-        assert_eq!(reconcile(Type::Plain(&schema), &owned), wanted);
-        assert_eq!(reconcile(Type::Plain(&schema), &wanted), wanted);
+        assert_eq!(reconcile(Type::Plain(&schema), owned), wanted);
+        assert_eq!(reconcile(Type::Plain(&schema), wanted.clone()), wanted);
     }
 }

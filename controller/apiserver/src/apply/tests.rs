@@ -1,5 +1,6 @@
 //! Laws of merging and ownership that hold for any objects.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -11,8 +12,8 @@ use super::*;
 struct One(Arc<Schema>);
 
 impl Versions for One {
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Versioned> {
-        Some(Versioned { object: object.clone(), schema: self.schema(api_version)? })
+    fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Versioned<'a>> {
+        Some(Versioned { object: Cow::Borrowed(object), schema: self.schema(api_version)? })
     }
 
     fn schema(&self, api_version: &str) -> Option<Arc<Schema>> {

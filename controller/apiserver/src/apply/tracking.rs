@@ -31,6 +31,9 @@ const NEVER_OWNED: &[&[&str]] = &[
     &["metadata", "resourceVersion"],
 ];
 
+/// What came or was changed, and what was removed.
+type Changes = (FieldSet, FieldSet);
+
 /// Puts `managedFields` into `new`, which replaces `live` (or is created, when there is none). `sent` are the entries that the
 /// client sent: they replace the live ones when they are good, since clients may edit them.
 pub(crate) fn track(writer: &Writer<'_>, live: Option<&Value>, new: &mut Value, sent: Option<&Value>) {
@@ -65,14 +68,14 @@ pub(super) fn updated(
     managed: Managed,
     manager: &str,
 ) -> Result<Managed, TypeError> {
-    let (live, new) = (bare(writer, live)?, bare(writer, new)?);
+    let (live, new) = (writer.versioned(live)?, writer.versioned(new)?);
     check(new.kind(), &new.object, true)?;
     check(live.kind(), &live.object, true)?;
     let managed = reconciled(writer, managed);
     let Ok((mut managed, comparison)) = take_over(writer, &live, &new, managed, None, true)? else {
         return Ok(Managed::default());
     };
-    let changed = comparison.modified.union(&comparison.added).difference(&never_owned());
+    let changed = comparison.touched().difference(&never_owned());
     if !changed.is_empty() {
         let manager = Manager {
             name: if manager.is_empty() { "unknown" } else { manager }.to_owned(),
@@ -96,14 +99,15 @@ pub(super) fn updated(
 /// Without `force`, fields that others own are conflicts.
 pub(super) fn take_over(
     writer: &Writer<'_>,
-    live: &Versioned,
-    new: &Versioned,
+    live: &Versioned<'_>,
+    new: &Versioned<'_>,
     managed: Managed,
     own: Option<&Manager>,
     force: bool,
 ) -> Result<Result<(Managed, Comparison), Conflicts>, TypeError> {
     let comparison = filtered(compare(live.kind(), &live.object, &new.object)?, &writer.reset);
-    let mut by_version: BTreeMap<String, Option<Comparison>> = BTreeMap::new();
+    let touched = comparison.touched();
+    let mut by_version: BTreeMap<String, Option<Changes>> = BTreeMap::new();
     let mut left = BTreeMap::new();
     let mut conflicts = BTreeMap::new();
     for (manager, owned) in managed.0 {
@@ -112,18 +116,25 @@ pub(super) fn take_over(
             continue;
         }
         let theirs = if owned.api_version == writer.api_version {
-            Some(&comparison)
+            Some((&touched, &comparison.removed))
         } else {
             if !by_version.contains_key(&owned.api_version) {
-                let other = compare_in(writer, live, new, &owned.api_version)?;
+                let other =
+                    compare_in(writer, live, new, &owned.api_version)?.map(|found| (found.touched(), found.removed));
                 by_version.insert(owned.api_version.clone(), other);
             }
-            by_version.get(&owned.api_version).and_then(Option::as_ref)
+            by_version.get(&owned.api_version).and_then(Option::as_ref).map(|(touched, removed)| (touched, removed))
         };
         // A version that is gone takes its entries along.
-        let Some(theirs) = theirs else { continue };
-        let taken = owned.fields.intersection(&theirs.modified.clone().union(&theirs.added));
-        let fields = owned.fields.difference(&taken).difference(&theirs.removed);
+        let Some((touched, removed)) = theirs else { continue };
+        if !owned.fields.overlaps(touched) && !owned.fields.overlaps(removed) {
+            if !owned.fields.is_empty() {
+                left.insert(manager, owned);
+            }
+            continue;
+        }
+        let taken = owned.fields.intersection(touched);
+        let fields = owned.fields.difference(&taken).difference(removed);
         if !taken.is_empty() {
             conflicts.insert(manager.clone(), Owned { fields: taken, ..owned.clone() });
         }
@@ -139,8 +150,8 @@ pub(super) fn take_over(
 
 fn compare_in(
     writer: &Writer<'_>,
-    live: &Versioned,
-    new: &Versioned,
+    live: &Versioned<'_>,
+    new: &Versioned<'_>,
     api_version: &str,
 ) -> Result<Option<Comparison>, TypeError> {
     let converted =
@@ -158,9 +169,11 @@ fn filtered(comparison: Comparison, reset: &FieldSet) -> Comparison {
 }
 
 /// The object in the writer's version, without entries.
-pub(super) fn bare(writer: &Writer<'_>, object: &Value) -> Result<Versioned, TypeError> {
+pub(super) fn bare<'a>(writer: &Writer<'_>, object: &'a Value) -> Result<Versioned<'a>, TypeError> {
     let mut versioned = writer.versioned(object)?;
-    managed::take(&mut versioned.object);
+    if managed::entries(&versioned.object).is_some() {
+        managed::take(versioned.object.to_mut());
+    }
     Ok(versioned)
 }
 
@@ -168,7 +181,7 @@ pub(super) fn bare(writer: &Writer<'_>, object: &Value) -> Result<Versioned, Typ
 pub(super) fn reconciled(writer: &Writer<'_>, managed: Managed) -> Managed {
     let entries = managed.0.into_iter().filter_map(|(manager, owned)| {
         let schema = writer.versions.schema(&owned.api_version)?;
-        let fields = reconcile(Type::Object(&schema), &owned.fields);
+        let fields = reconcile(Type::Object(&schema), owned.fields);
         Some((manager, Owned { fields, ..owned }))
     });
     Managed(entries.collect())

@@ -113,6 +113,19 @@ pub(crate) fn stored_as(definition: &Value) -> Arc<str> {
     format!("{}/{}", text(definition, "/spec/group"), text(definition, "/spec/names/plural")).into()
 }
 
+/// Whether an update to `sent` would leave the stored definition as it is, so that it need not be checked again.
+pub(crate) fn is_stored(sent: &Value, stored: &Value) -> bool {
+    const OF_CLIENTS: [&str; 4] = ["labels", "annotations", "ownerReferences", "finalizers"];
+    let mut sent = sent.clone();
+    default(&mut sent);
+    let metadata =
+        |object: &Value, field: &str| object.get("metadata").and_then(|metadata| metadata.get(field)).cloned();
+    is_established(stored)
+        && !object::is_deleting(stored)
+        && sent.get("spec") == stored.get("spec")
+        && OF_CLIENTS.iter().all(|field| metadata(&sent, field) == metadata(stored, field))
+}
+
 /// Whether a definition's kind is served.
 pub(crate) fn is_established(definition: &Value) -> bool {
     let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);

@@ -13,7 +13,6 @@ use super::{Call, Part, metadata, written};
 use crate::apply::{ApplyError, Writer, apply, shown_kind};
 use crate::body;
 use crate::core::Core;
-use crate::flavour;
 use crate::object;
 use crate::registry::Resource;
 use crate::status::ApiError;
@@ -37,9 +36,9 @@ pub(super) async fn apply_patch(
         if current.is_none() && part != Part::Main {
             return Err(ApiError::not_found(resource.subject(&name)));
         }
-        let live = current.as_deref().map(|current| flavour::to_served(resource, current.clone())).transpose()?;
+        let live = current.as_deref().map(|current| write::served(resource, current)).transpose()?;
         let mut new =
-            write.as_writer(|writer| laid_over(writer, resource, live.as_ref(), &config, write.options.force))?;
+            write.as_writer(|writer| laid_over(writer, resource, live.as_deref(), &config, write.options.force))?;
         let mut warnings = write::settle(problems, write.options.validation, not_strict)?;
         if current.is_none() && !object::uid(&new).is_empty() {
             let why = format!(

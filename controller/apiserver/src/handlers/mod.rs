@@ -41,7 +41,7 @@ use crate::registry::{Flavour, Resource};
 use crate::represent::{self, Form};
 use crate::request::{Query, ResourcePath, check_name, decode_path, read_body, usual_watch};
 use crate::status::ApiError;
-use crate::{discovery, openapi, pretty, yaml};
+use crate::{Error, crd, discovery, openapi, pretty, yaml};
 
 pub(crate) use read::{Listed, listed_item};
 
@@ -218,7 +218,7 @@ fn admit(core: &Core, head: &Parts, path: Option<&ResourcePath>, query: &Query) 
 
 /// A written object as the answer, with a warning for each field that was dropped.
 fn written(call: &Call, code: StatusCode, object: &Value, warnings: &[String]) -> Result<Response, ApiError> {
-    let served = crate::flavour::to_served(&call.resource, object.clone())?;
+    let served = write::served(&call.resource, object)?;
     let mut response = represent::answer(code, &call.form.object(&call.resource, &served));
     warn(&mut response, warnings);
     Ok(response)
@@ -234,8 +234,31 @@ fn warn(response: &mut Response, warnings: &[String]) {
     }
 }
 
-/// Stores a cluster-scoped object of a built-in kind as given, creating it, or replacing it unless it is to be kept.
-pub(crate) async fn put(core: &Core, group: &str, plural: &str, mut object: Value, keep: bool) -> Result<(), ApiError> {
+/// An object of a built-in, cluster-scoped kind that the server itself stores.
+pub(crate) struct Own {
+    pub(crate) group: &'static str,
+    pub(crate) plural: &'static str,
+    pub(crate) object: Value,
+}
+
+/// Stores objects as given, all or none, in one write: creates each, or replaces it unless it is to be kept.
+pub(crate) async fn put(core: &Core, objects: Vec<Own>, keep: bool) -> Result<(), Error> {
+    let mut writes = Vec::new();
+    for Own { group, plural, mut object } in objects {
+        let name = crate::object::name(&object).to_owned();
+        let admitted = admit_own(core, group, plural, &mut object);
+        writes.push((admitted.map_err(|error| refused(&name, &error))?, name, object));
+    }
+    let put = move |txn: &mut crate::store::Txn<'_>| {
+        for (write, name, object) in writes {
+            put_one(txn, &write, &name, object, keep).map_err(|error| refused(&name, &error))?;
+        }
+        Ok(())
+    };
+    core.store().write(put).await
+}
+
+fn admit_own(core: &Core, group: &str, plural: &str, object: &mut Value) -> Result<Write, ApiError> {
     let resource = core.registry().find(group, "v1", plural).ok_or_else(ApiError::no_such_path)?;
     let call = Call {
         resource: Arc::clone(&resource),
@@ -244,16 +267,28 @@ pub(crate) async fn put(core: &Core, group: &str, plural: &str, mut object: Valu
         headers: HeaderMap::new(),
         form: Form::Whole,
     };
-    write::admit(&call, &mut object, Source::Trusted)?;
-    let write = Write::new(core, &resource, Options::of_the_server(), Part::Main);
-    let put = move |txn: &mut crate::store::Txn<'_>| {
-        let current = txn.get(&resource.key("", crate::object::name(&object)));
-        match current {
-            // What people may change is theirs once it is there.
-            Some(current) if keep => Ok(current),
-            Some(current) => write.replace(txn, &current, object, Ownership::Tracked),
-            None => write.insert(txn, object, Ownership::Tracked),
-        }
+    write::admit(&call, object, Source::Trusted)?;
+    Ok(Write::new(core, &resource, Options::of_the_server(), Part::Main))
+}
+
+fn put_one(
+    txn: &mut crate::store::Txn<'_>,
+    write: &Write,
+    name: &str,
+    object: Value,
+    keep: bool,
+) -> Result<(), ApiError> {
+    let resource = write.resource();
+    let Some(current) = txn.get(&resource.key("", name)) else {
+        return write.insert(txn, object, Ownership::Tracked).map(drop);
     };
-    core.store().write(put).await.map(drop)
+    // What people may change is theirs once it is there.
+    if keep || (resource.flavour == Flavour::Definition && crd::is_stored(&object, &current)) {
+        return Ok(());
+    }
+    write.replace(txn, &current, object, Ownership::Tracked).map(drop)
+}
+
+fn refused(name: &str, error: &ApiError) -> Error {
+    Error::Install { name: name.to_owned(), message: error.to_string() }
 }

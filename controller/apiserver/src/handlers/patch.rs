@@ -56,9 +56,12 @@ pub(super) async fn patch(
     let write = Write::new(core, &call.resource, options, part);
     let call = Arc::new(call);
     let inner = Arc::clone(&call);
+    // Read here, so that the writer need not: there is one for all.
+    let held = core.store().get(&inner.resource.key(&inner.namespace, &name));
     let run = move |txn: &mut Txn<'_>| {
         let resource = &inner.resource;
         let current = write::stored(txn, resource, &inner.namespace, &name)?;
+        drop(held);
         let mut object = flavour::to_served(resource, Value::clone(&current))?;
         let own_text = change.shown();
         change.apply(resource, &mut object)?;

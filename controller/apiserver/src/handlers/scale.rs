@@ -1,6 +1,7 @@
 //! The scale subresource of custom kinds: an `autoscaling/v1` Scale that shows and sets the replicas of an object. A
 //! write changes the Scale as any other object would be changed, and then that one field of the object.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use axum::body::Body;
@@ -106,7 +107,7 @@ async fn write(core: &Core, call: Call, method: Method, name: String, bytes: &By
         let warnings = writer.change(&mut object, change, problems)?;
         let stored = write.finish(txn, |txn| write.replace(txn, &current, object, Ownership::Settled))?;
         let scale = scale_of(&flavour::to_served(&parent, Value::clone(&stored))?, paths);
-        Ok::<_, ApiError>((form.object(&call.resource, &scale), warnings))
+        Ok::<_, ApiError>((form.object(&call.resource, &scale).into_owned(), warnings))
     };
     let (scale, warnings) = core.store().write(run).await?;
     let mut response = answer(StatusCode::OK, &scale);
@@ -254,9 +255,9 @@ fn not_replicas(value: &Value) -> Option<String> {
 struct ScaleVersion;
 
 impl Versions for ScaleVersion {
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Versioned> {
+    fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Versioned<'a>> {
         let schema = self.schema(api_version)?;
-        Some(Versioned { object: object.clone(), schema })
+        Some(Versioned { object: Cow::Borrowed(object), schema })
     }
 
     fn schema(&self, api_version: &str) -> Option<Arc<Schema>> {

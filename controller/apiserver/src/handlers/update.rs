@@ -29,9 +29,12 @@ pub(super) async fn update(
     object::check_name(&object, &name)?;
     let write = Write::new(core, &call.resource, options, part);
     let namespace = call.namespace.clone();
+    // Read here, so that the writer need not: there is one for all.
+    let held = core.store().get(&call.resource.key(&namespace, &name));
     let replace = move |txn: &mut crate::store::Txn<'_>| {
         let resource = write.resource();
         let current = write::stored(txn, resource, &namespace, &name)?;
+        drop(held);
         warnings.extend(metadata::warnings(resource, &object, Some(&current)));
         let stored = write.finish(txn, |txn| write.replace(txn, &current, object, Ownership::Tracked))?;
         Ok::<_, ApiError>((stored, warnings))

@@ -1,6 +1,7 @@
 //! The versions of one kind, as field ownership needs them: an entry may name fields in another version than that of the
 //! request.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -33,15 +34,15 @@ impl KindVersions {
 }
 
 impl Versions for KindVersions {
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Versioned> {
+    fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Versioned<'a>> {
         let target = self.find(api_version)?;
         let said = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         let object = match self.find(said) {
             Some(source) if !Arc::ptr_eq(source, target) => {
                 let stored = flavour::to_stored(source, object.clone()).ok()?;
-                flavour::to_served(target, stored).ok()?
+                Cow::Owned(flavour::to_served(target, stored).ok()?)
             }
-            _ => object.clone(),
+            _ => Cow::Borrowed(object),
         };
         Some(Versioned { object, schema: Arc::clone(&target.schema) })
     }

@@ -261,7 +261,7 @@ impl Stream {
 
     /// A served object in the form asked for.
     fn shaped(&mut self, object: Value) -> Value {
-        let Form::Table(include) = self.form else { return self.form.object(&self.resource, &object) };
+        let Form::Table(include) = self.form else { return self.form.object(&self.resource, &object).into_owned() };
         let metadata = json!({"resourceVersion": object::resource_version(&object)});
         let first = !std::mem::replace(&mut self.columns_sent, true);
         table::table(&self.resource, std::iter::once(&object), metadata, include, first)

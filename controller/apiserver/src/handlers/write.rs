@@ -1,9 +1,10 @@
 //! What all writes share: admission (shape, unknown fields, defaults) before the transaction, and replacing a stored
 //! object by a new one inside it, with the owners of its fields.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::metadata::Source;
 use super::options::{FieldValidation, Options};
@@ -222,33 +223,34 @@ impl Write {
         ownership: Ownership,
     ) -> Result<Arc<Value>, ApiError> {
         let resource = self.resource();
-        let old = flavour::to_served(resource, Value::clone(current))?;
-        metadata::check_update(resource, &new, &old, self.options.is_patch)?;
+        let old = served(resource, current)?;
+        let old = &*old;
+        metadata::check_update(resource, &new, old, self.options.is_patch)?;
         let sent = apply::take_managed_fields(&mut new);
         if self.part == Part::Status {
             let status = object::remove_field(&mut new, "status");
-            new = old.clone();
+            new = without_status(old);
             put_status(&mut new, status);
         } else {
-            metadata::keep_server_owned(&mut new, &old);
+            metadata::keep_server_owned(&mut new, old);
             if resource.has_status {
                 put_status(&mut new, old.get("status").cloned());
             }
         }
-        let mut causes = metadata::update_faults(resource, &new, &old);
+        let mut causes = metadata::update_faults(resource, &new, old);
         if self.part == Part::Main {
-            causes.extend(flavour::complete(resource, &mut new, Some(&old)));
+            causes.extend(flavour::complete(resource, &mut new, Some(old)));
             if resource.flavour == Flavour::Definition && causes.is_empty() {
                 crd::accept(&mut new, &txn.list(&resource.stored_as, ""));
             }
         }
-        self.own(Some(&old), &mut new, sent, ownership);
-        if metadata::counts_generations(resource) && spec_changed(resource, &old, &new) {
-            object::set_meta(&mut new, "generation", object::generation(&old).saturating_add(1));
+        self.own(Some(old), &mut new, sent, ownership);
+        if metadata::counts_generations(resource) && spec_changed(resource, old, &new) {
+            object::set_meta(&mut new, "generation", object::generation(old).saturating_add(1));
         }
-        check(resource, &new, Some(&old), self.part, causes)?;
+        check(resource, &new, Some(old), self.part, causes)?;
 
-        let key = resource.key(object::namespace(&old), object::name(&old));
+        let key = resource.key(object::namespace(old), object::name(old));
         let new = flavour::to_stored(resource, new)?;
         if apply::same_but_for_times(&new, current) {
             return Ok(Arc::clone(current));
@@ -340,6 +342,29 @@ fn check_namespace(txn: &Txn<'_>, resource: &Resource, namespace: &str, name: &s
         Some(found) if object::is_deleting(&found) => Err(ApiError::terminating(resource.subject(name), namespace)),
         Some(_) => Ok(()),
     }
+}
+
+/// A stored object as served; as it is where that is the same.
+pub(super) fn served<'a>(resource: &Resource, stored: &'a Value) -> Result<Cow<'a, Value>, ApiError> {
+    if flavour::is_stored_form(resource, stored) {
+        return Ok(Cow::Borrowed(stored));
+    }
+    flavour::to_served(resource, stored.clone()).map(Cow::Owned)
+}
+
+/// A copy of an object without its status and without its field owners, which are most of it.
+fn without_status(object: &Value) -> Value {
+    let Some(fields) = object.as_object() else { return object.clone() };
+    let metadata = |fields: &Map<String, Value>| -> Map<String, Value> {
+        let kept = fields.iter().filter(|(name, _)| *name != "managedFields");
+        kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    let kept = fields.iter().filter(|(name, _)| *name != "status");
+    let copied = kept.map(|(name, value)| match value {
+        Value::Object(fields) if name == "metadata" => (name.clone(), metadata(fields).into()),
+        value => (name.clone(), value.clone()),
+    });
+    copied.collect::<Map<_, _>>().into()
 }
 
 fn put_status(object: &mut Value, status: Option<Value>) {

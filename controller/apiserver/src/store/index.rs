@@ -121,7 +121,7 @@ impl Index {
     }
 
     /// As [`Self::list`], with their keys and as bytes.
-    pub(super) fn records(&self, resource: &str, namespace: &str) -> Vec<(String, Arc<Record>)> {
+    pub(crate) fn records(&self, resource: &str, namespace: &str) -> Vec<(String, Arc<Record>)> {
         self.places(resource, namespace).map(|(place, record)| (place.clone(), Arc::clone(record))).collect()
     }
 

@@ -14,6 +14,7 @@ mod error;
 mod index;
 mod journal;
 mod log;
+mod recent;
 mod record;
 mod ring;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use disk::{Disk, SystemDisk};
 pub use error::StoreError;
 pub(crate) use index::{Index, Page};
 use log::Log;
+use recent::Recent;
 pub(crate) use record::Record;
 pub(crate) use ring::{Event, Expired};
 pub(crate) use txn::Txn;
@@ -150,6 +152,12 @@ impl Store {
         self.handle.read()
     }
 
+    /// An object as of the last commit. Read without keeping writes from being published meanwhile.
+    pub(crate) fn get(&self, key: &Key) -> Option<Arc<Value>> {
+        let record = self.read().record(key).map(Arc::clone);
+        record.map(|record| record.value())
+    }
+
     /// A receiver that wakes with each change to `resource`.
     pub(crate) fn subscribe(&self, resource: &Arc<str>) -> tokio::sync::watch::Receiver<u64> {
         write_lock(&self.handle.index).subscribe(resource)
@@ -241,6 +249,7 @@ where
 }
 
 fn run_writer(mut log: Log, index: &RwLock<Index>, mut queue: mpsc::Receiver<Job>, hook: &PublishHook) {
+    let mut recent = Recent::default();
     while let Some(first) = queue.blocking_recv() {
         let mut txn = Txn::new(index);
         let mut acks = vec![first(&mut txn)];
@@ -254,6 +263,7 @@ fn run_writer(mut log: Log, index: &RwLock<Index>, mut queue: mpsc::Receiver<Job
         let outcome = if changes.is_empty() { Ok(()) } else { log.commit(&changes).map_err(Arc::new) };
         if outcome.is_ok() && !changes.is_empty() {
             write_lock(index).publish(&changes);
+            recent.hold(&changes);
             hook(&index.read().unwrap_or_else(std::sync::PoisonError::into_inner), &changes);
         }
         if let Err(error) = &outcome {
