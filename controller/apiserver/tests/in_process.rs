@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::{open, widget, widget_api};
 use futures::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Secret, ServiceAccount};
 use k8s_openapi::api::events::v1::Event as NewEvent;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::core::{PartialObjectMeta, Status};
@@ -365,9 +365,16 @@ async fn everything_is_there_after_a_restart() {
         api.close();
         let refused = widgets.watch(&WatchParams::default(), "0").await.err().unwrap();
         assert_eq!(status(refused).code, 503);
+        // The last that the server does by itself at a first start.
+        let accounts = Api::<ServiceAccount>::all(client.clone());
+        until("an account in each namespace", || async {
+            (accounts.list(&ListParams::default()).await.unwrap().items.len() == 4).then_some(())
+        })
+        .await;
         widgets.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap()
     };
     let api = common::reopen(dir.path()).await;
+    api.install_crds(&[common::widgets()]).await.unwrap();
     let client = Client::new(api.router(), "default");
     let widgets = widget_api(&client);
     let list = widgets.list(&ListParams::default()).await.unwrap();
