@@ -59,7 +59,7 @@ pub(crate) fn build(workspace: &Workspace, with: With, until: Instant) -> Result
     ));
 
     let start = Instant::now();
-    let kubernetes = kubernetes::ensure(&workspace.root, Minor::Current)?;
+    let kubernetes = kubernetes::ensure(&workspace.root, Minor::Current, until)?;
     say(format!("kubernetes: {} in {}", kubernetes.version, deadline::show(start.elapsed())));
 
     let start = Instant::now();
@@ -113,13 +113,18 @@ fn cargo(command: Command, what: &str, until: Instant) -> Result<()> {
 pub(crate) fn estimate(workspace: &Workspace) -> (Duration, &'static str) {
     let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
     let compiled = workspace.target.join(AGENT_TARGET).join("agent/bessemer-agent").exists();
-    let cached = |kind: &str| {
-        std::env::var_os(kubernetes::BINARIES_VARIABLE).is_some() && kind == "kubernetes"
-            || Cache::from_env().is_ok_and(|cache| cache.root().join(kind).is_dir())
-    };
+    let cached = |kind: &str| Cache::from_env().is_ok_and(|cache| cache.root().join(kind).is_dir());
+    let kubernetes = kubernetes_estimate();
     let mut sum = if compiled { minutes(1) } else { minutes(10) };
-    sum += if cached("kubernetes") { Duration::ZERO } else { minutes(9) };
+    sum += kubernetes;
     sum += if cached("os-disk") { minutes(1) } else { minutes(2) };
-    let why = if compiled && cached("kubernetes") { "mostly built already" } else { "nothing is built yet" };
+    let why = if compiled && kubernetes.is_zero() { "mostly built already" } else { "nothing is built yet" };
     (sum, why)
+}
+
+/// What Kubernetes still takes.
+pub(crate) fn kubernetes_estimate() -> Duration {
+    let given = std::env::var_os(kubernetes::BINARIES_VARIABLE).is_some();
+    let built = given || Cache::from_env().is_ok_and(|cache| cache.root().join("kubernetes").is_dir());
+    if built { Duration::ZERO } else { Duration::from_secs(9 * 60) }
 }

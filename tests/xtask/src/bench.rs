@@ -78,7 +78,7 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite], json: Option<&Path>) 
 }
 
 fn measure(workspace: &Workspace, package: &str) -> Result<Vec<Row>> {
-    let programs = kubernetes::ensure(&workspace.root, Minor::Current)?.dir;
+    let programs = kubernetes::ensure(&workspace.root, Minor::Current, deadline::after(kubernetes::BUILDS))?.dir;
     let build = workspace.cargo(&["build", "--release", "--package", package]);
     run::must(build, deadline::after(BUILDS), |_| {}).with_context(|| format!("{package} does not build"))?;
     say(format!("{package}: built, measuring"));

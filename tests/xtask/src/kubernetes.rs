@@ -20,7 +20,7 @@ pub(crate) const BINARIES_VARIABLE: &str = "BESSEMER_KUBE_BIN";
 pub(crate) const PREVIOUS_VARIABLE: &str = "BESSEMER_KUBE_BIN_PREVIOUS";
 
 /// The slowest of the modules takes six minutes on two cores.
-const BUILDS: Duration = Duration::from_secs(40 * 60);
+pub(crate) const BUILDS: Duration = Duration::from_secs(40 * 60);
 
 /// Which Kubernetes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -151,7 +151,7 @@ const KEPT: usize = 2;
 /// `BESSEMER_KUBE_BIN` (or, of the minor before, `BESSEMER_KUBE_BIN_PREVIOUS`) names, else the cached ones, else built
 /// now (minutes; one line per part is printed). Errors if the named folder lacks a program or holds another version,
 /// if there is no Go toolchain or no space, or if a build fails or takes too long.
-pub(crate) fn ensure(repo: &Path, minor: Minor) -> Result<KubeBinaries> {
+pub(crate) fn ensure(repo: &Path, minor: Minor, until: Instant) -> Result<KubeBinaries> {
     let sources = repo.join("tests/kubernetes");
     let version = pinned(&sources, minor.folder("kubernetes"), "k8s.io/kubernetes")?;
     let variable = minor.variable();
@@ -163,17 +163,17 @@ pub(crate) fn ensure(repo: &Path, minor: Minor) -> Result<KubeBinaries> {
     }
     let go = go_version()?;
     let key = format!("{version}-{}", fingerprint(&sources, minor, &go)?);
-    let build = |partial: &Path| build(&sources, minor, &go, partial);
+    let until = until.min(deadline::after(BUILDS));
+    let build = |partial: &Path| build(&sources, minor, &go, until, partial);
     let entry = Cache::from_env()?.entry(minor.shelf(), &key, KEPT, build)?;
     Ok(KubeBinaries { dir: entry.join("bin"), version })
 }
 
-fn build(sources: &Path, minor: Minor, go: &str, partial: &Path) -> Result<()> {
+fn build(sources: &Path, minor: Minor, go: &str, until: Instant, partial: &Path) -> Result<()> {
     let bin = partial.join("bin");
     fs::create_dir(&bin)?;
     println!("kubernetes: compiling {} programs with {go}, once; minutes", programs().count());
     let whole = Instant::now();
-    let until = deadline::after(BUILDS);
     for component in &COMPONENTS {
         let start = Instant::now();
         let folder = minor.folder(component.folder);

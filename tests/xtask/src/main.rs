@@ -134,7 +134,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
             true
         }
         Command::Kubernetes { minor, command } => {
-            let binaries = kubernetes::ensure(&workspace.root, minor)?;
+            let binaries = kubernetes::ensure(&workspace.root, minor, deadline::after(kubernetes::BUILDS))?;
             println!("{} {}", binaries.version, binaries.dir.display());
             if matches!(command, Some(KubernetesCommand::Up)) {
                 peer::up(&binaries)?;

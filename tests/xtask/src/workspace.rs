@@ -7,6 +7,9 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+/// Tells the tests where their data is.
+pub(crate) const TEST_DATA_VARIABLE: &str = "BESSEMER_TEST_DATA";
+
 /// The checkout this program was built from.
 #[derive(Debug)]
 pub(crate) struct Workspace {
@@ -49,6 +52,13 @@ impl Workspace {
             .iter()
             .filter_map(|package| Some((PathBuf::from(text(package, "manifest_path")?), text(package, "name")?)));
         Ok(named.collect())
+    }
+
+    /// Data of others for the tests, which is no part of the project; none if it is not to be had or the tests are told
+    /// already where it is.
+    pub(crate) fn test_data(&self) -> Option<PathBuf> {
+        let beside = self.root.parent()?.join("shared/data");
+        (std::env::var_os(TEST_DATA_VARIABLE).is_none() && beside.is_dir()).then_some(beside)
     }
 
     fn metadata(&self) -> Result<Value> {

@@ -19,7 +19,7 @@ use rustix::process::Signal;
 
 use crate::kubernetes::Minor;
 use crate::say::say;
-use crate::workspace::Workspace;
+use crate::workspace::{TEST_DATA_VARIABLE, Workspace};
 use crate::{artefacts, deadline, demo, kubernetes, prerequisites};
 use programs::{Built, How};
 use skips::Allowed;
@@ -78,7 +78,8 @@ impl Lane {
     fn limit(self, long: bool) -> Duration {
         let minutes = match self {
             Self::Unit | Self::Lint | Self::Agent => 15,
-            Self::Api => 20,
+            // twenty, and Kubernetes from nothing
+            Self::Api => 40,
             Self::Bmc | Self::Boot | Self::Hosts | Self::Capi => 10,
             Self::Rack => 65,
         };
@@ -88,7 +89,8 @@ impl Lane {
     /// What it takes on two cores, with what is built by now.
     fn estimate(self, workspace: &Workspace) -> Duration {
         match self {
-            Self::Lint | Self::Api => Duration::from_secs(4 * 60),
+            Self::Lint => Duration::from_secs(4 * 60),
+            Self::Api => Duration::from_secs(4 * 60) + artefacts::kubernetes_estimate(),
             Self::Unit | Self::Agent => Duration::from_secs(2 * 60),
             Self::Bmc | Self::Boot | Self::Hosts | Self::Capi => Duration::from_secs(60),
             Self::Rack => artefacts::estimate(workspace).0 + demo::PATH_ESTIMATE + rack::FAILURES_ESTIMATE,
@@ -111,16 +113,17 @@ impl Lane {
         }
         say(format!("lane {} holds {}", self.name(), plan::contents(&parts)));
         let mut how = How { long: run.long, ..How::default() };
+        how.environment.extend(run.workspace.test_data().map(|data| (TEST_DATA_VARIABLE, data)));
         if self == Self::Api || run.long {
-            let programs = kubernetes::ensure(&run.workspace.root, Minor::Current)?.dir;
-            how.environment = vec![
+            let programs = kubernetes::ensure(&run.workspace.root, Minor::Current, until)?.dir;
+            how.environment.extend([
                 ("BESSEMER_KUBECTL", programs.join("kubectl")),
                 ("BESSEMER_TEST_KUBERNETES", programs.clone()),
                 (kubernetes::BINARIES_VARIABLE, programs),
-            ];
+            ]);
         }
         if self == Self::Api && run.long {
-            let previous = kubernetes::ensure(&run.workspace.root, Minor::Previous)?.dir;
+            let previous = kubernetes::ensure(&run.workspace.root, Minor::Previous, until)?.dir;
             how.environment.push((kubernetes::PREVIOUS_VARIABLE, previous));
         }
         programs::run_parts(&parts, &how, until, tally)?;
@@ -187,7 +190,7 @@ fn one(lane: Lane, run: &Run<'_>, end: Option<Instant>, tally: &mut Tally) {
         if waiting.recv_timeout(deadline::left(until) + WATCHDOG_GRACE) == Err(RecvTimeoutError::Timeout) {
             println!("FAILED lane {}: over its deadline", lane.name());
             let own = bessemer_rack::Process::current();
-            own.into_iter().flat_map(|own| own.descendants()).for_each(|process| process.signal(Signal::TERM));
+            own.into_iter().flat_map(|own| own.descendants()).for_each(|process| process.signal(Signal::KILL));
             std::process::exit(1);
         }
     });

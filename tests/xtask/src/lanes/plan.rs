@@ -7,12 +7,11 @@ use super::Lane;
 use super::programs::{Kind, Program};
 
 /// The rooms whose integration tests (`tests/` beside `src/`) a lane holds.
-const ROOMS: [(&str, Lane); 16] = [
+const ROOMS: &[(&str, Lane)] = &[
     ("bessemer-api", Lane::Api),
     ("bessemer-apiserver", Lane::Api),
     ("bessemer-conformance", Lane::Api),
     ("bessemer-kubectl-script", Lane::Api),
-    ("bessemer-kube-rs-tests", Lane::Api),
     ("bessemer-kube-peer", Lane::Api),
     ("bessemer", Lane::Api),
     ("ipmi-client", Lane::Bmc),
@@ -28,7 +27,7 @@ const ROOMS: [(&str, Lane); 16] = [
 
 /// The reconcilers' tests are told apart by module or name: these are of hosts, the others of clusters.
 const RECONCILERS: &str = "bessemer-reconcilers";
-const OF_HOSTS: [&str; 4] = ["metal3::", "infrastructure::", "hosts::", "first_light"];
+const OF_HOSTS: [&str; 5] = ["metal3::", "infrastructure::", "hosts::", "first_light", "unserved"];
 
 /// A part of a lane: a program, and which of its tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +88,14 @@ mod tests {
     fn program(package: &str, kind: Kind, name: &str) -> Program {
         let (package, name) = (package.to_owned(), name.to_owned());
         Program { package, kind, name, executable: PathBuf::new(), folder: PathBuf::new() }
+    }
+
+    #[test]
+    fn every_room_is_one_of_the_workspace() {
+        let packages = crate::workspace::Workspace::find().unwrap().packages().unwrap();
+        for (room, _) in ROOMS {
+            assert!(packages.values().any(|package| package == room), "{room}");
+        }
     }
 
     #[test]

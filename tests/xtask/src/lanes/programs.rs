@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use super::plan::Part;
@@ -100,8 +100,13 @@ fn broken(line: &str) -> Option<String> {
 
 /// Runs a lane's parts one after the other.
 pub(super) fn run_parts(parts: &[Part<'_>], how: &How, until: Instant, tally: &mut Tally) -> Result<()> {
-    for part in parts {
-        run_part(part, how, until, tally)?;
+    let mut parts = parts.iter();
+    while let Some(part) = parts.next() {
+        if let Err(error) = run_part(part, how, until, tally) {
+            // out of time, most likely: what did not run is no success
+            parts.for_each(|part| tally.fail(&format!("{} {}: not run", part.program.package, part.program.name)));
+            return Err(error);
+        }
     }
     Ok(())
 }
@@ -124,7 +129,13 @@ fn run_part(part: &Part<'_>, how: &How, until: Instant, tally: &mut Tally) -> Re
     }
     let begin = elapsed();
     let mut reader = Reader::default();
-    let finished = run::run(command, until, |line| reader.line(line)).with_context(|| format!("{package} {name}"))?;
+    let finished = match run::run(command, until, |line| reader.line(line)) {
+        Ok(finished) => finished,
+        Err(error) => {
+            reader.settle(tally);
+            return Err(error.context(format!("{package} {name}")));
+        }
+    };
     let failed = reader.failures.len();
     if reader.seen() > 0 {
         let took = deadline::show(elapsed().saturating_sub(begin));
@@ -136,6 +147,9 @@ fn run_part(part: &Part<'_>, how: &How, until: Instant, tally: &mut Tally) -> Re
             // it did not come to telling which
             tally.fail(&format!("{package} {name}"));
         }
+    } else if reader.missing() > 0 {
+        // a test that ends the program takes the rest with it
+        tally.fail(&format!("{package} {name}: ended with {} tests untold", reader.missing()));
     }
     reader.settle(tally);
     Ok(())

@@ -10,6 +10,8 @@ const SKIP: &str = "SKIP ";
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     passed: usize,
+    /// Tests that the programs said they would run.
+    promised: usize,
     pub(super) failures: Vec<String>,
     skips: Vec<(String, String)>,
     /// Whose output is being shown.
@@ -22,6 +24,8 @@ impl Reader {
             name.clone_into(&mut self.of);
         } else if let Some(reason) = line.strip_prefix(SKIP) {
             self.skips.push((self.of.clone(), reason.trim().to_owned()));
+        } else if let Some(count) = line.strip_prefix("running ").and_then(|rest| rest.split_whitespace().next()) {
+            self.promised += count.parse::<usize>().unwrap_or_default();
         } else if let Some((name, result)) = line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... ")) {
             match result {
                 "FAILED" => self.failures.push(name.to_owned()),
@@ -40,6 +44,11 @@ impl Reader {
     /// How many tests it told of.
     pub(super) fn seen(&self) -> usize {
         self.passed + self.failures.len()
+    }
+
+    /// How many of those that were to run it did not tell of.
+    pub(super) fn missing(&self) -> usize {
+        self.promised.saturating_sub(self.seen())
     }
 
     pub(super) fn settle(self, tally: &mut Tally) {
@@ -78,9 +87,16 @@ test result: FAILED. 3 passed; 1 failed; 1 ignored"
         {
             reader.line(line);
         }
-        assert_eq!(reader.passed, 4);
+        assert_eq!((reader.passed, reader.missing()), (4, 0));
         assert_eq!(reader.failures, ["b"]);
         let skip = |name: &str, reason: &str| (name.to_owned(), reason.to_owned());
         assert_eq!(reader.skips, [skip("c", "needs a server"), skip("a", "not root")]);
+    }
+
+    #[test]
+    fn a_program_that_ends_early_owes_its_tests() {
+        let mut reader = Reader::default();
+        ["running 3 tests", "test a ... ok"].iter().for_each(|line| reader.line(line));
+        assert_eq!((reader.seen(), reader.missing()), (1, 2));
     }
 }
