@@ -4,6 +4,7 @@ mod cli;
 mod controllers;
 mod logging;
 mod metrics;
+mod namespace;
 mod serve;
 mod signals;
 mod up;

@@ -6,9 +6,11 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use bessemer_agents::{SiteAuthority, SiteSecret};
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, PostParams};
 use kube::{Client, core::ObjectMeta};
+
+use crate::namespace;
 
 /// Where the controller keeps what is its own.
 pub(super) const NAMESPACE: &str = "bessemer-system";
@@ -24,22 +26,11 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// Makes the controller's namespace and reads the site's secrets, or makes them at the first start.
 pub(super) async fn open(client: &Client) -> anyhow::Result<SiteAuthority> {
     let work = async {
-        namespace(client).await.with_context(|| format!("cannot make namespace {NAMESPACE}"))?;
+        namespace::ensure(client, NAMESPACE).await?;
         let secret = load_or_create(client).await.with_context(|| format!("secret {NAMESPACE}/{SECRET}"))?;
         SiteAuthority::open(&secret).with_context(|| format!("secret {NAMESPACE}/{SECRET}"))
     };
     tokio::time::timeout(DEADLINE, work).await.context("the embedded Kubernetes API does not answer")?
-}
-
-async fn namespace(client: &Client) -> kube::Result<()> {
-    let namespace = Namespace {
-        metadata: ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() },
-        ..Namespace::default()
-    };
-    match Api::<Namespace>::all(client.clone()).create(&PostParams::default(), &namespace).await {
-        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
-        result => result.map(drop),
-    }
 }
 
 async fn load_or_create(client: &Client) -> anyhow::Result<SiteSecret> {
