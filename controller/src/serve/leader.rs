@@ -1,177 +1,188 @@
-//! One of several copies leads: the holder of a Lease, which it renews. The times are those of Kubernetes' own components.
-//! A leader that cannot renew stops before its lease ends, so that no two ever lead.
+//! One of several copies leads: the holder of a Lease. It renews from the moment it has won until its work has ended, and
+//! then lets go. A leader that cannot renew stops before its lease ends, so that no two ever lead.
 
 use std::time::Duration;
 
-use anyhow::Context;
-use jiff::Timestamp;
-use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
-use k8s_openapi::api::core::v1::Namespace;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
-use kube::api::{Api, PostParams};
-use kube::core::ObjectMeta;
-use kube::{Client, Error};
-use tokio::time::{Instant, sleep, timeout};
+use anyhow::{Context, anyhow, bail};
+use kube::Client;
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-const NAME: &str = "bessemer-controllers";
-/// How long a lease holds after its last renewal.
-const DURATION: Duration = Duration::from_secs(15);
-/// A leader that could not renew for this long leads no more.
-const RENEW_DEADLINE: Duration = Duration::from_secs(10);
-/// How often a lease is renewed, or asked for.
-const RETRY: Duration = Duration::from_secs(2);
-/// What is left of a lease when its holder gives up: for what is under way to end.
-pub(super) const GRACE: Duration = DURATION.saturating_sub(RENEW_DEADLINE);
+use super::lease::{Claim, NAME, Renewal};
+use crate::namespace;
+
+/// How a lease is held.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    /// How long it holds after its last renewal.
+    pub(super) duration: Duration,
+    /// A leader that could not renew for this long leads no more; what is left of the lease is for its work to end.
+    pub(super) renew_deadline: Duration,
+    /// How often it is renewed, or asked for.
+    pub(super) retry: Duration,
+}
+
+impl Times {
+    /// Those of Kubernetes' own components.
+    pub(super) const KUBERNETES: Self = Self {
+        duration: Duration::from_secs(15),
+        renew_deadline: Duration::from_secs(10),
+        retry: Duration::from_secs(2),
+    };
+
+    /// For one request: half of the deadline, so that one without an answer does not cost the lead.
+    fn request(self) -> Duration {
+        self.renew_deadline / 2
+    }
+}
+
+/// How work is asked to end.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stop {
+    /// After what is under way.
+    pub(super) gently: CancellationToken,
+    /// At once.
+    pub(super) now: CancellationToken,
+}
 
 /// The lead, held.
 pub(super) struct Lead {
-    api: Api<Lease>,
-    identity: String,
+    claim: Claim,
+    times: Times,
+    /// The instant before the last request that counts was sent: others count from later.
+    renewed: Instant,
+}
+
+/// How a lead ends that was not given up.
+enum Lost {
+    /// Another copy may be at work already.
+    Taken,
+    /// Nobody else can have it before its end.
+    NotRenewed,
 }
 
 /// Waits until no other copy leads; `None` when told to stop before.
 pub(super) async fn acquire(
     client: &Client,
     namespace: &str,
+    times: Times,
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Lead>> {
-    make_namespace(client, namespace).await.with_context(|| format!("cannot make namespace {namespace}"))?;
+    tokio::select! {
+        made = timeout(times.request(), namespace::ensure(client, namespace)) => {
+            made.with_context(|| format!("cannot look for namespace {namespace}: no answer in time"))??;
+        }
+        () = stop.cancelled() => return Ok(None),
+    }
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let identity = format!("{}_{}", host.trim(), uuid::Uuid::new_v4());
-    let lead = Lead { api: Api::namespaced(client.clone(), namespace), identity };
-    // A holder is judged by when we saw it renew, not by its clock.
-    let mut seen: Option<(LeaseSpec, Instant)> = None;
+    let claim = Claim::new(client, namespace, identity, times.duration);
+    let won = tokio::select! {
+        won = wait(&claim, namespace, times) => Some(won),
+        () = stop.cancelled() => None,
+    };
+    let Some(renewed) = won else {
+        // A request that was cut off may have won.
+        claim.release(times.retry).await;
+        return Ok(None);
+    };
+    Ok(Some(Lead { claim, times, renewed }))
+}
+
+/// Asks until the lease is ours; the instant before the request that won.
+async fn wait(claim: &Claim, namespace: &str, times: Times) -> Instant {
+    let mut seen = None;
     let mut told = false;
     loop {
-        match lead.try_acquire(&mut seen).await {
-            Ok(true) => return Ok(Some(lead)),
-            Ok(false) => {
+        let sent = Instant::now();
+        match timeout(times.request(), claim.try_acquire(&mut seen)).await {
+            Ok(Ok(true)) => return sent,
+            Ok(Ok(false)) => {
                 if let Some((spec, _)) = seen.as_ref().filter(|_| !told) {
                     tracing::info!(holder = spec.holder_identity, "another copy leads; waiting");
                     told = true;
                 }
             }
-            Err(error) => tracing::warn!(%error, "cannot ask for the lease {namespace}/{NAME}"),
+            Ok(Err(error)) => tracing::warn!(%error, "cannot ask for the lease {namespace}/{NAME}"),
+            Err(_) => tracing::warn!("cannot ask for the lease {namespace}/{NAME}: no answer in time"),
         }
-        tokio::select! {
-            () = sleep(RETRY) => {}
-            () = stop.cancelled() => return Ok(None),
-        }
-    }
-}
-
-async fn make_namespace(client: &Client, name: &str) -> kube::Result<()> {
-    let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-    let namespace = Namespace { metadata, ..Namespace::default() };
-    match Api::<Namespace>::all(client.clone()).create(&PostParams::default(), &namespace).await {
-        Err(Error::Api(status)) if status.is_already_exists() => Ok(()),
-        result => result.map(drop),
+        sleep(times.retry).await;
     }
 }
 
 impl Lead {
     pub(super) fn identity(&self) -> &str {
-        &self.identity
+        self.claim.identity()
     }
 
-    async fn try_acquire(&self, seen: &mut Option<(LeaseSpec, Instant)>) -> kube::Result<bool> {
-        let now = Timestamp::now();
-        let Some(found) = self.api.get_opt(NAME).await? else {
-            let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
-            let lease = Lease { metadata, spec: Some(self.spec(now, now, 0)), ..Lease::default() };
-            return won(self.api.create(&PostParams::default(), &lease).await);
-        };
-        let spec = found.spec.clone().unwrap_or_default();
-        if seen.as_ref().is_none_or(|(before, _)| *before != spec) {
-            *seen = Some((spec.clone(), Instant::now()));
-        }
-        let holds = u64::try_from(spec.lease_duration_seconds.unwrap_or_default()).unwrap_or_default();
-        let ends = seen.as_ref().map(|(_, at)| *at + Duration::from_secs(holds));
-        let is_free = spec.holder_identity.as_deref().is_none_or(str::is_empty);
-        if !is_free && spec.holder_identity.as_deref() != Some(&self.identity) && ends > Some(Instant::now()) {
-            return Ok(false);
-        }
-        let transitions = spec.lease_transitions.unwrap_or_default().saturating_add(1);
-        let lease = Lease { spec: Some(self.spec(now, now, transitions)), ..found };
-        // The version read makes this fail when another copy was faster.
-        won(self.api.replace(NAME, &PostParams::default(), &lease).await)
-    }
-
-    fn spec(&self, acquired: Timestamp, renewed: Timestamp, transitions: i32) -> LeaseSpec {
-        LeaseSpec {
-            holder_identity: Some(self.identity.clone()),
-            lease_duration_seconds: i32::try_from(DURATION.as_secs()).ok(),
-            acquire_time: Some(MicroTime(acquired)),
-            renew_time: Some(MicroTime(renewed)),
-            lease_transitions: Some(transitions),
-            ..LeaseSpec::default()
-        }
-    }
-
-    /// Renews the lease until told to stop (`None`) or until it is lost, with the reason.
-    pub(super) async fn keep(&self, stop: &CancellationToken) -> Option<String> {
-        let mut renewed = Instant::now();
-        loop {
-            tokio::select! {
-                () = sleep(RETRY) => {}
-                () = stop.cancelled() => return None,
+    /// Runs `work` while the lease is held, and lets go of the lease when it has ended. Its token asks it to end: when told
+    /// to stop, and when the lead is lost. It is cut off when another copy leads, or could.
+    ///
+    /// # Errors
+    /// Those of the work, or how the lead was lost.
+    pub(super) async fn hold<W>(mut self, stop: &Stop, work: impl FnOnce(CancellationToken) -> W) -> anyhow::Result<()>
+    where
+        W: Future<Output = anyhow::Result<()>>,
+    {
+        let ending = stop.gently.child_token();
+        // A block of its own, as the work must be gone when the lease is let go.
+        let ended = {
+            let mut work = Box::pin(work(ending.clone()));
+            let lost = tokio::select! {
+                ended = work.as_mut() => Ok(ended),
+                lost = self.keep() => Err(lost),
+                () = stop.now.cancelled() => Ok(Err(anyhow!("the controllers were cut off before they had ended"))),
+            };
+            ending.cancel();
+            match lost {
+                Ok(ended) => ended,
+                Err(Lost::Taken) => Err(anyhow!("another copy has taken the lead")),
+                Err(Lost::NotRenewed) => self.wind_down(work, &stop.now).await,
             }
-            let left = RENEW_DEADLINE.saturating_sub(renewed.elapsed());
-            match timeout(left, self.renew()).await {
-                Ok(Ok(true)) => renewed = Instant::now(),
-                Ok(Ok(false)) => return Some("another copy has taken the lead".to_owned()),
+        };
+        self.claim.release(self.times.retry).await;
+        ended
+    }
+
+    /// Lets work end in what is left of the lease.
+    async fn wind_down(&self, work: impl Future, now: &CancellationToken) -> anyhow::Result<()> {
+        tokio::select! {
+            ended = timeout_at(self.renewed + self.times.duration, work) => {
+                if ended.is_err() {
+                    tracing::warn!("reconciles were cut off: the lead is lost");
+                }
+            }
+            () = now.cancelled() => {}
+        }
+        bail!("the lead is lost: the lease could not be renewed for {:?}", self.times.renew_deadline)
+    }
+
+    /// Renews the lease until it is lost.
+    async fn keep(&mut self) -> Lost {
+        let mut looks_at_once = false;
+        loop {
+            let deadline = self.renewed + self.times.renew_deadline;
+            if !looks_at_once {
+                sleep_until(deadline.min(Instant::now() + self.times.retry)).await;
+            }
+            let sent = Instant::now();
+            let answer = timeout_at(deadline.min(sent + self.times.request()), self.claim.renew()).await;
+            // Once: a lease that others write all the time is looked at as often as any.
+            looks_at_once = !looks_at_once && matches!(answer, Ok(Ok(Renewal::Raced)));
+            match answer {
+                Ok(Ok(Renewal::Renewed)) => self.renewed = sent,
+                Ok(Ok(Renewal::Lost)) => return Lost::Taken,
+                Ok(Ok(Renewal::Raced)) => tracing::debug!("somebody wrote the lease in between"),
                 Ok(Err(error)) => tracing::warn!(%error, "cannot renew the lease"),
                 Err(_) => tracing::warn!("cannot renew the lease: no answer in time"),
             }
-            if renewed.elapsed() >= RENEW_DEADLINE {
-                return Some(format!("the lead is lost: the lease could not be renewed for {RENEW_DEADLINE:?}"));
+            if self.renewed.elapsed() >= self.times.renew_deadline {
+                return Lost::NotRenewed;
             }
         }
     }
-
-    async fn renew(&self) -> kube::Result<bool> {
-        let Some(found) = self.api.get_opt(NAME).await? else { return Ok(false) };
-        let spec = found.spec.clone().unwrap_or_default();
-        if spec.holder_identity.as_deref() != Some(&self.identity) {
-            return Ok(false);
-        }
-        let acquired = spec.acquire_time.as_ref().map_or_else(Timestamp::now, |time| time.0);
-        let spec = self.spec(acquired, Timestamp::now(), spec.lease_transitions.unwrap_or_default());
-        let lease = Lease { spec: Some(spec), ..found };
-        match self.api.replace(NAME, &PostParams::default(), &lease).await {
-            // Somebody touched the lease in between: read it again.
-            Err(Error::Api(status)) if status.is_conflict() => Ok(true),
-            result => result.map(|_| true),
-        }
-    }
-
-    async fn try_release(&self) -> kube::Result<()> {
-        let Some(mut found) = self.api.get_opt(NAME).await? else { return Ok(()) };
-        if let Some(spec) = found.spec.as_mut().filter(|s| s.holder_identity.as_deref() == Some(&self.identity)) {
-            spec.holder_identity = Some(String::new());
-            spec.lease_duration_seconds = Some(1);
-            spec.renew_time = Some(MicroTime(Timestamp::now()));
-            self.api.replace(NAME, &PostParams::default(), &found).await?;
-        }
-        Ok(())
-    }
-
-    /// Lets the lease go, so that another copy need not wait for its end.
-    pub(super) async fn release(&self) {
-        match timeout(RETRY, self.try_release()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "cannot let go of the lease; it ends in {DURATION:?}"),
-            Err(_) => tracing::warn!("cannot let go of the lease in time; it ends in {DURATION:?}"),
-        }
-    }
 }
 
-/// Whether a write that somebody else may have been faster with is ours.
-fn won(result: kube::Result<Lease>) -> kube::Result<bool> {
-    match result {
-        Ok(_) => Ok(true),
-        Err(Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(false),
-        Err(error) => Err(error),
-    }
-}
+#[cfg(test)]
+#[path = "leader_tests.rs"]
+mod tests;

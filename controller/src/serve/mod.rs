@@ -1,8 +1,12 @@
-//! `bessemer serve`: the controllers against a Kubernetes API that is there already. Installs the definitions, waits until
-//! no other copy of the program leads, then runs the controllers until it is told to end or loses the lead.
+//! `bessemer serve`: the controllers against a Kubernetes API that is there already. Waits until no other copy of the program
+//! leads, installs the definitions, then runs the controllers until it is told to end or loses the lead. It has no boot
+//! server and no endpoint for agents, so hosts are not its business.
 
+mod connect;
+mod definitions;
 mod install;
 mod leader;
+mod lease;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,37 +18,43 @@ use bessemer_agents::Hub;
 use bessemer_bmc::Connector;
 use bessemer_reconcilers::{KubeWorkloadClusters, Outside, Site};
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::controllers::Controllers;
 use crate::metrics;
 use crate::signals::Signals;
+use leader::{Stop, Times};
 
 /// How long everything may take to end.
 const END_DEADLINE: Duration = Duration::from_secs(15);
+/// How long letting go of the lease may take after that.
+const LAST_DEADLINE: Duration = Duration::from_secs(3);
 
 /// Which cluster `bessemer serve` works in, and what it runs there.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServeOptions {
-    /// The cluster's kubeconfig [default: the account of the Pod it runs in, or the user's own kubeconfig].
-    #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
+    /// The cluster's kubeconfig, one file [default: the files in the variable KUBECONFIG, else the user's own file, else the
+    /// account of the Pod this runs in].
+    // Not from the variable: that is a list of files, which the client library knows how to put together.
+    #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
     /// The context of the kubeconfig [default: its current one].
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 
-    /// Which controllers run: `all`, `none`, or names of groups with commas between them.
-    #[arg(long, value_name = "GROUPS", env = "BESSEMER_CONTROLLERS", default_value = "all")]
+    /// Which controllers run: `all` that can, or names of groups with commas between them. The group `metal3` (hosts) cannot
+    /// run here yet: hosts are booted by `bessemer up --interface NAME` only.
+    #[arg(long, value_name = "GROUPS", env = "BESSEMER_CONTROLLERS", default_value = "all",
+        value_parser = Controllers::without_hosts)]
     pub(crate) controllers: Controllers,
 
     /// Where the lease lies that one of several copies holds; made if missing.
     #[arg(long, value_name = "NAMESPACE", default_value = "bessemer-system")]
     pub(crate) namespace: String,
 
-    /// Install the definitions and end.
+    /// Install the definitions of the chosen controllers and end.
     #[arg(long)]
     pub(crate) install_only: bool,
 
@@ -56,76 +66,74 @@ pub(crate) struct ServeOptions {
 /// Runs until a signal, or until another copy has taken the lead.
 pub(crate) async fn run(options: ServeOptions) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
-    let stop = CancellationToken::new();
-    let mut work = Box::pin(serve(&options, stop.clone()));
+    let stop = Stop::default();
+    let mut work = Box::pin(serve(&options, &stop));
     tokio::select! {
         ended = work.as_mut() => return ended,
         signal = signals.next() => tracing::info!(signal, "ending"),
     }
-    stop.cancel();
+    stop.gently.cancel();
     tokio::select! {
-        ended = tokio::time::timeout(END_DEADLINE, work) => match ended {
-            Ok(ended) => ended,
-            Err(_) => bail!("the controllers did not end within {END_DEADLINE:?}"),
-        },
-        signal = signals.next() => bail!("{signal} again: not waiting any longer"),
+        ended = work.as_mut() => return ended,
+        () = tokio::time::sleep(END_DEADLINE) => tracing::warn!("the controllers did not end within {END_DEADLINE:?}"),
+        signal = signals.next() => tracing::warn!(signal, "asked again: not waiting any longer"),
     }
+    stop.now.cancel();
+    tokio::time::timeout(LAST_DEADLINE, work).await.context("the lease was not let go in time")?
 }
 
-async fn serve(options: &ServeOptions, stop: CancellationToken) -> anyhow::Result<()> {
-    let client = connect(options).await?;
+async fn serve(options: &ServeOptions, stop: &Stop) -> anyhow::Result<()> {
+    if options.controllers.is_empty() {
+        bail!("no controllers are chosen, so there is nothing to do; choose some with --controllers");
+    }
+    let connected = connect::connect(options.kubeconfig.as_deref(), options.context.as_deref());
+    let client = tokio::select! {
+        client = connected => client?,
+        () = stop.gently.cancelled() => return Ok(()),
+    };
     if let Some(address) = options.metrics {
-        metrics::serve(address, None, stop.clone()).await?;
+        metrics::serve(address, None, stop.gently.clone()).await?;
     }
-    let installed = install::definitions(&client).await?;
-    println!("installed {installed} definitions");
-    if options.install_only || options.controllers.is_empty() {
-        return Ok(());
+    if options.install_only {
+        return tokio::select! {
+            installed = install(&client, options) => installed,
+            () = stop.gently.cancelled() => bail!("told to end before the definitions were installed"),
+        };
     }
-    let Some(lead) = leader::acquire(&client, &options.namespace, &stop).await? else { return Ok(()) };
-    println!("ready: leading as {}", lead.identity());
+    let acquired = leader::acquire(&client, &options.namespace, Times::KUBERNETES, &stop.gently).await?;
+    let Some(lead) = acquired else { return Ok(()) };
+    let identity = lead.identity().to_owned();
+    tracing::info!(identity, "leading");
+    lead.hold(stop, |ending| lead_work(&client, options, identity, ending)).await
+}
 
-    let ended = stop.child_token();
-    let site = Site::start(client.clone(), ended.clone()).await?;
+/// What the one copy does that leads.
+async fn lead_work(
+    client: &Client,
+    options: &ServeOptions,
+    identity: String,
+    ending: CancellationToken,
+) -> anyhow::Result<()> {
+    let started = async {
+        install(client, options).await?;
+        anyhow::Ok(Site::start(client.clone(), ending.clone()).await?)
+    };
+    let site = tokio::select! {
+        () = ending.cancelled() => return Ok(()),
+        site = started => site?,
+    };
+    println!("ready: leading as {identity}");
     let outside = Outside {
         bmc: Arc::new(Connector::new()),
         agents: Hub::new(),
-        workload: Arc::new(KubeWorkloadClusters::new(client)),
+        workload: Arc::new(KubeWorkloadClusters::new(client.clone())),
     };
-    let mut controllers = Box::pin(site.run(outside, options.controllers.groups().clone()));
-    let lost = tokio::select! {
-        // They end by themselves only when told to.
-        () = controllers.as_mut() => None,
-        lost = lead.keep(&ended) => Some((lost, controllers)),
-    };
-    ended.cancel();
-    match lost {
-        None => {}
-        Some((None, controllers)) => controllers.await,
-        Some((Some(why), controllers)) => {
-            // Another copy may be at work soon: what is under way here must not go on for long.
-            if tokio::time::timeout(leader::GRACE, controllers).await.is_err() {
-                tracing::warn!("reconciles were cut off: the lead is lost");
-            }
-            bail!("{why}");
-        }
-    }
-    lead.release().await;
+    site.run(outside, options.controllers.groups().clone()).await;
     Ok(())
 }
 
-async fn connect(options: &ServeOptions) -> anyhow::Result<Client> {
-    let choice = KubeConfigOptions { context: options.context.clone(), ..KubeConfigOptions::default() };
-    let config = match &options.kubeconfig {
-        Some(path) => {
-            let file = Kubeconfig::read_from(path).with_context(|| format!("cannot read {}", path.display()))?;
-            Config::from_custom_kubeconfig(file, &choice).await.with_context(|| path.display().to_string())?
-        }
-        None => Config::infer().await.context("no cluster is configured; give one with --kubeconfig FILE")?,
-    };
-    let server = config.cluster_url.to_string();
-    let client = Client::try_from(config).with_context(|| format!("cannot connect to {server}"))?;
-    let version = client.apiserver_version().await.with_context(|| format!("{server} does not answer"))?;
-    tracing::info!(server, version = version.git_version, "connected");
-    Ok(client)
+async fn install(client: &Client, options: &ServeOptions) -> anyhow::Result<()> {
+    let installed = install::install(client, &definitions::wanted(options.controllers.groups())).await?;
+    println!("installed {installed} definitions");
+    Ok(())
 }
