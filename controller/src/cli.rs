@@ -51,32 +51,32 @@ pub(crate) struct UpOptions {
     #[arg(long, value_name = "GROUPS", env = "BESSEMER_CONTROLLERS", default_value = "all")]
     pub(crate) controllers: Controllers,
 
-    /// Also write the administrator's kubeconfig here, readable by its owner only.
+    /// Also write the administrator's kubeconfig here, readable by its owner only; never over a file that is not ours.
     #[arg(long, value_name = "FILE", env = "BESSEMER_KUBECONFIG")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
     /// Our address and prefix length on the interface [default: the interface's first IPv4 address].
-    #[arg(long, value_name = "IP/PREFIX")]
+    #[arg(long, value_name = "IP/PREFIX", requires = "interface")]
     pub(crate) address: Option<Subnet>,
 
     /// Addresses for hosts, both included [default: the upper half of the subnet].
-    #[arg(long, value_name = "FIRST-LAST", value_parser = parse_pool)]
+    #[arg(long, value_name = "FIRST-LAST", value_parser = parse_pool, requires = "interface")]
     pub(crate) pool: Option<Pool>,
 
     /// Default route told to the hosts.
-    #[arg(long, value_name = "IP")]
+    #[arg(long, value_name = "IP", requires = "interface")]
     pub(crate) router: Option<Ipv4Addr>,
 
     /// Name server told to the hosts; may be repeated.
-    #[arg(long, value_name = "IP")]
+    #[arg(long, value_name = "IP", requires = "interface")]
     pub(crate) dns: Vec<Ipv4Addr>,
 
     /// Port for boot files and images.
-    #[arg(long, value_name = "PORT", default_value_t = 8080)]
+    #[arg(long, value_name = "PORT", default_value_t = 8080, requires = "interface")]
     pub(crate) http_port: u16,
 
     /// Port for agents.
-    #[arg(long, value_name = "PORT", default_value_t = 8444)]
+    #[arg(long, value_name = "PORT", default_value_t = 8444, requires = "interface")]
     pub(crate) agent_port: u16,
 
     /// Where the Kubernetes API listens for kubectl.
@@ -88,15 +88,21 @@ pub(crate) struct UpOptions {
     pub(crate) metrics: Option<SocketAddr>,
 
     /// A directory of OS images, served as `http://ADDRESS:HTTP-PORT/images/NAME`.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", requires = "interface")]
     pub(crate) images_dir: Option<PathBuf>,
 
     /// iPXE for x64 UEFI: the build that drives the NIC through the firmware, since `ipxe.efi` hangs OVMF when it exits.
-    #[arg(long, value_name = "FILE", default_value = "/usr/lib/ipxe/snponly.efi")]
+    #[arg(long, value_name = "FILE", default_value = "/usr/lib/ipxe/snponly.efi", requires = "interface")]
     pub(crate) ipxe: PathBuf,
 
     /// Kernel arguments of the ramdisk.
-    #[arg(long, value_name = "ARGS", default_value = "console=tty0 console=ttyS0", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "ARGS",
+        default_value = "console=tty0 console=ttyS0",
+        allow_hyphen_values = true,
+        requires = "interface"
+    )]
     pub(crate) kernel_args: String,
 }
 
@@ -115,6 +121,39 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_hosts_need_is_no_use_without_an_interface() {
+        let up = ["bessemer", "up", "--state", "/nonexistent"];
+        let with =
+            |more: &[&str]| Cli::try_parse_from(up.iter().chain(more)).map(drop).map_err(|error| error.to_string());
+        assert_eq!(with(&[]), Ok(()));
+        for (flag, value) in [
+            ("--address", "10.77.0.1/24"),
+            ("--pool", "10.77.0.100-10.77.0.199"),
+            ("--router", "10.77.0.1"),
+            ("--dns", "10.77.0.1"),
+            ("--http-port", "8080"),
+            ("--agent-port", "8444"),
+            ("--images-dir", "DIR"),
+            ("--ipxe", "FILE"),
+            ("--kernel-args", "quiet"),
+        ] {
+            let error = with(&[flag, value]).unwrap_err();
+            assert!(error.contains("--interface <NAME>"), "{flag}: {error}");
+            assert_eq!(with(&[flag, value, "--interface", "lo", "--ramdisk", "DIR"]), Ok(()), "{flag}");
+        }
+    }
+
+    #[test]
+    fn serve_leaves_the_kubeconfig_variable_to_the_client_and_refuses_hosts() {
+        let command = Cli::command();
+        let serve = command.find_subcommand("serve").unwrap();
+        let kubeconfig = serve.get_arguments().find(|argument| argument.get_id() == "kubeconfig").unwrap();
+        assert_eq!(kubeconfig.get_env(), None);
+        let error = Cli::try_parse_from(["bessemer", "serve", "--controllers", "metal3"]).unwrap_err().to_string();
+        assert!(error.contains("bessemer up --interface"), "{error}");
     }
 
     #[test]

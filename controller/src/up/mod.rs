@@ -3,17 +3,17 @@
 
 mod boot_directory;
 mod interface;
+mod kubeconfig;
 mod lock;
 mod preflight;
 mod site;
 mod subnet;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use bessemer_agents::{Endpoint, Hub};
 use bessemer_apiserver::{ApiServer, Serving};
 use bessemer_bmc::Connector;
@@ -102,9 +102,9 @@ async fn start(
         places = Box::pin(start_boot(options, boot, site, hub.clone(), &client, stop, parts)).await?;
     }
     let serving = serve_api(&api, options, subnet, stop).await?;
-    let kubeconfig = link_kubeconfig(&options.state, &serving.kubeconfig_path)?;
+    let kubeconfig = kubeconfig::link(&options.state, &serving.kubeconfig_path)?;
     if let Some(path) = &options.kubeconfig {
-        copy_kubeconfig(&serving.kubeconfig_path, path)?;
+        kubeconfig::copy(&serving.kubeconfig_path, path)?;
     }
     let api_address = serving.local_addr;
     if let Some(address) = options.metrics {
@@ -197,34 +197,4 @@ async fn serve_api(
         names.extend(subnet.map(|subnet| subnet.address.to_string()));
     }
     Ok(api.serve_https(options.api, &names, stop.clone().cancelled_owned()).await?)
-}
-
-/// The kubeconfig where the user wants it: its owner's only, and never half written.
-fn copy_kubeconfig(written: &Path, wanted: &Path) -> anyhow::Result<()> {
-    let failed = || format!("cannot write {}; choose another file with --kubeconfig", wanted.display());
-    let mut beside = wanted.to_owned();
-    beside.as_mut_os_string().push(".new");
-    let copy = || {
-        match std::fs::remove_file(&beside) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        // The copy takes the permissions of the original.
-        std::fs::copy(written, &beside)?;
-        std::fs::rename(&beside, wanted)
-    };
-    copy().with_context(failed)
-}
-
-/// `kubeconfig` in the state directory, as a link to where the API server wrote it.
-fn link_kubeconfig(state: &Path, written: &Path) -> anyhow::Result<PathBuf> {
-    let link = state.join("kubeconfig");
-    let target = written.strip_prefix(state).unwrap_or(written);
-    let failed = || format!("cannot make {}", link.display());
-    match std::fs::remove_file(&link) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error).with_context(failed),
-        _ => {}
-    }
-    std::os::unix::fs::symlink(target, &link).with_context(failed)?;
-    Ok(link)
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::lock::{self, StateLock};
-use super::{Subnet, interface};
+use super::{Subnet, interface, kubeconfig};
 use crate::cli::UpOptions;
 
 /// UDP ports of the boot server, fixed by what firmware asks.
@@ -58,7 +58,10 @@ pub(super) async fn check(options: &UpOptions) -> Result<Ready, Problems> {
         Some(interface) => boot(options, interface, &mut keep).await.map(Some),
         None => Some(None),
     };
-    api_port(options).into_iter().for_each(keep);
+    api_ports(options).into_iter().for_each(&mut keep);
+    if let Some(Err(problem)) = options.kubeconfig.as_deref().map(kubeconfig::check) {
+        keep(problem);
+    }
 
     match (lock, boot) {
         (Some(lock), Some(boot)) if problems.is_empty() => Ok(Ready { lock, boot }),
@@ -132,13 +135,15 @@ fn boot_ports(options: &UpOptions, interface: &str, subnet: Subnet) -> Vec<Strin
     ])
 }
 
-fn api_port(options: &UpOptions) -> Vec<String> {
-    let bound = bind_tcp(options.api);
-    taken([("the Kubernetes API", "TCP", options.api, " or choose another with --api", bound)])
+fn api_ports(options: &UpOptions) -> Vec<String> {
+    let port = |what, address, choice| (what, "TCP", address, choice, bind_tcp(address));
+    let api = port("the Kubernetes API", options.api, " or choose another with --api");
+    let metrics = options.metrics.map(|address| port("metrics", address, " or choose another with --metrics"));
+    taken(std::iter::once(api).chain(metrics))
 }
 
 /// The ports that cannot be had.
-fn taken<const N: usize>(ports: [Port; N]) -> Vec<String> {
+fn taken(ports: impl IntoIterator<Item = Port>) -> Vec<String> {
     let problem = |(what, protocol, address, choice, result): Port| {
         let error = result.err()?;
         let port = address.port();
@@ -185,7 +190,23 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let (api, state) = (taken.local_addr().unwrap().to_string(), dir.path().to_str().unwrap());
-        let options = options(&["--state", state, "--api", &api, "--ipxe", "/nonexistent/ipxe.efi"]);
+        let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let metrics = other.local_addr().unwrap().to_string();
+        let theirs = dir.path().join("config");
+        std::fs::write(&theirs, "clusters: [{name: theirs}]").unwrap();
+        let theirs = theirs.to_str().unwrap();
+        let options = options(&[
+            "--state",
+            state,
+            "--api",
+            &api,
+            "--metrics",
+            &metrics,
+            "--kubeconfig",
+            theirs,
+            "--ipxe",
+            "/nonexistent/ipxe.efi",
+        ]);
         let problems = check(&options).await.err().unwrap().0;
         for (part, remedy) in [
             ("from 127.0.0.1/8", "--pool"),
@@ -193,6 +214,8 @@ mod tests {
             ("/nonexistent/initrd", "--ramdisk"),
             ("/nonexistent/ipxe.efi", "--ipxe"),
             (api.as_str(), "--api"),
+            (metrics.as_str(), "--metrics"),
+            (theirs, "--kubeconfig"),
         ] {
             let found = problems.iter().filter(|line| line.contains(part)).collect::<Vec<_>>();
             assert!(found.len() == 1 && found[0].contains(remedy), "{part}: {problems:#?}");
