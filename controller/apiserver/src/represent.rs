@@ -220,9 +220,7 @@ mod tests {
             ("application/vnd.kubernetes.protobuf", None),
             ("text/html", None),
         ];
-        let secrets = Registry::new(std::iter::empty(), &std::collections::BTreeMap::new(), None)
-            .find("", "v1", "secrets")
-            .unwrap();
+        let secrets = Registry::new(&[], &std::collections::BTreeMap::new(), None).find("", "v1", "secrets").unwrap();
         for (accept, wanted) in cases {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT, accept.parse().unwrap());
