@@ -12,12 +12,12 @@ pub(crate) type Body = (Value, Vec<String>);
 
 /// Reads JSON. The problem is told in the words of upstream's reader.
 pub(crate) fn json(bytes: &[u8]) -> Result<Body, String> {
-    let problems = RefCell::new(Vec::new());
+    let problems = RefCell::new(Problems::default());
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let seed = Node { place: Place::Top, problems: &problems };
     let value = seed.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     let value = value.map_err(|error| explain(bytes, &error))?;
-    Ok((value, problems.into_inner()))
+    Ok((value, problems.into_inner().texts))
 }
 
 /// Reads YAML, of which JSON is a part: JSON readers are fast, so they are asked first.
@@ -28,7 +28,7 @@ pub(crate) fn yaml(bytes: &[u8]) -> Result<Body, String> {
         return Ok(read);
     }
     let text = std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
-    let problems = RefCell::new(Vec::new());
+    let problems = RefCell::new(Problems::default());
     let seed = Node { place: Place::Top, problems: &problems };
     // `yes` and `n` are booleans, as in upstream's reader.
     let options = serde_saphyr::options! {
@@ -40,7 +40,7 @@ pub(crate) fn yaml(bytes: &[u8]) -> Result<Body, String> {
         let text = error.to_string();
         format!("error converting YAML to JSON: yaml: {}", text.lines().next().unwrap_or_default())
     })?;
-    Ok((value, problems.into_inner()))
+    Ok((value, problems.into_inner().texts))
 }
 
 /// As [`yaml`], for a body that must be one object.
@@ -99,6 +99,31 @@ fn in_literal(before: &[u8]) -> Option<String> {
     })
 }
 
+/// Most repeated keys told; upstream's number.
+const MOST_PROBLEMS: usize = 100;
+/// Bytes that they take, with which the first is told in any case: a path may be as long as the body.
+const LONGEST_PROBLEMS: usize = 64 * 1024;
+
+/// The repeated keys found so far, each told once.
+#[derive(Default)]
+struct Problems {
+    texts: Vec<String>,
+    bytes: usize,
+}
+
+impl Problems {
+    fn repeated(&mut self, place: &Place<'_>) {
+        if self.texts.len() >= MOST_PROBLEMS || self.bytes >= LONGEST_PROBLEMS {
+            return;
+        }
+        let text = format!("duplicate field \"{place}\"");
+        if !self.texts.contains(&text) {
+            self.bytes += text.len();
+            self.texts.push(text);
+        }
+    }
+}
+
 /// Where a value is. Made into a text only for a repeated key: nearly no body has one.
 #[derive(Clone, Copy)]
 enum Place<'p> {
@@ -121,7 +146,7 @@ impl fmt::Display for Place<'_> {
 /// One value at its place, for the names of repeated keys.
 struct Node<'p> {
     place: Place<'p>,
-    problems: &'p RefCell<Vec<String>>,
+    problems: &'p RefCell<Problems>,
 }
 
 impl<'de> DeserializeSeed<'de> for Node<'_> {
@@ -202,7 +227,7 @@ impl<'de> Visitor<'de> for Node<'_> {
                 }
                 Entry::Occupied(mut entry) => {
                     let place = Place::Field(&self.place, entry.key());
-                    self.problems.borrow_mut().push(format!("duplicate field \"{place}\""));
+                    self.problems.borrow_mut().repeated(&place);
                     entry.insert(value);
                 }
             }
@@ -222,6 +247,21 @@ mod tests {
         let (value, problems) = json(br#"{"a": 1, "b": [{"x": 1, "x": 2}], "a": {"y": 1, "y": 1}}"#).unwrap();
         assert_eq!(value, json!({"a": {"y": 1}, "b": [{"x": 2}]}));
         assert_eq!(problems, ["duplicate field \"b[0].x\"", "duplicate field \"a.y\"", "duplicate field \"a\""]);
+    }
+
+    /// Each would take minutes, or more memory than there is, if every element's path were written.
+    #[test]
+    fn long_paths_cost_nothing_until_they_are_told() {
+        let key = "k".repeat(1_000_000);
+        let begun = std::time::Instant::now();
+        let (value, problems) = json(format!("{{\"{key}\": [{}0]}}", "0,".repeat(900_000)).as_bytes()).unwrap();
+        assert_eq!((value[&key].as_array().unwrap().len(), problems.len()), (900_001, 0));
+        let (_, problems) =
+            json(format!("{{\"{key}\": {{{}\"a\": 1}}}}", "\"a\": 1,".repeat(200_000)).as_bytes()).unwrap();
+        assert_eq!(problems, [format!("duplicate field \"{key}.a\"")]);
+        let (_, problems) = json(format!("[{}0]", "{\"a\": 1, \"a\": 1},".repeat(100_000)).as_bytes()).unwrap();
+        assert_eq!((problems.len(), problems[99].as_str()), (MOST_PROBLEMS, "duplicate field \"[99].a\""));
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30));
     }
 
     #[test]

@@ -4,6 +4,8 @@ mod names;
 mod rules;
 mod shape;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{Call, patch};
@@ -85,16 +87,13 @@ fn is_empty(value: &Value) -> bool {
 /// An owner named twice is named once; answers a warning.
 fn drop_repeated_owners(metadata: &mut Map<String, Value>) -> Option<String> {
     let owners = metadata.get_mut("ownerReferences").and_then(Value::as_array_mut)?;
-    let mut repeated = Vec::new();
-    let mut kept: Vec<Value> = Vec::new();
-    for owner in owners.drain(..) {
-        if kept.contains(&owner) {
-            repeated.push(owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned());
-        } else {
-            kept.push(owner);
-        }
+    let (mut repeated, mut seen) = (Vec::new(), HashSet::new());
+    let is_new: Vec<bool> = owners.iter().map(|owner| seen.insert(owner)).collect();
+    for (owner, _) in owners.iter().zip(&is_new).filter(|(_, is_new)| !**is_new) {
+        repeated.push(owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned());
     }
-    *owners = kept;
+    let mut is_new = is_new.into_iter();
+    owners.retain(|_| is_new.next().unwrap_or(true));
     (!repeated.is_empty()).then(|| {
         format!(
             ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \

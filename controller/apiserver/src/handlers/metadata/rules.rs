@@ -1,5 +1,7 @@
 //! Rules that metadata must keep, in upstream's order and words.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::names::{NameRule, key_problems, value_problems};
@@ -10,6 +12,10 @@ use crate::status::Cause;
 
 /// Upstream's limit on all annotations of an object, in bytes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+/// Causes told of one field; upstream knows no bound, and so answers with more than it was sent.
+const MOST_CAUSES: usize = 500;
+/// Bytes of causes that each show the whole list of owners; one is told however long it is.
+const LONGEST_CAUSES: usize = 1024 * 1024;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 /// Finalizers of Kubernetes itself, which need no domain.
@@ -61,8 +67,8 @@ pub(super) fn on_update(resource: &Resource, new: &Value, old: &Value) -> Vec<Ca
 fn changes(new: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     if object::is_deleting(old) {
-        let mut added: Vec<&str> =
-            object::finalizers(new).filter(|name| !object::finalizers(old).any(|known| known == *name)).collect();
+        let known: HashSet<&str> = object::finalizers(old).collect();
+        let mut added: Vec<&str> = object::finalizers(new).filter(|name| !known.contains(name)).collect();
         added.sort_unstable();
         added.dedup();
         if !added.is_empty() {
@@ -114,6 +120,9 @@ fn texts<'a>(object: &'a Value, field: &str) -> impl Iterator<Item = (&'a str, &
 fn labels(object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     for (key, value) in texts(object, "labels") {
+        if causes.len() >= MOST_CAUSES {
+            break;
+        }
         let cause = |shown: &str, why: &String| Cause::invalid("metadata.labels", &shown.into(), why);
         causes.extend(key_problems(key).iter().map(|why| cause(key, why)));
         causes.extend(value_problems(value).iter().map(|why| cause(value, why)));
@@ -125,6 +134,9 @@ fn annotations(object: &Value) -> Vec<Cause> {
     let (mut causes, mut size) = (Vec::new(), 0);
     for (key, value) in texts(object, "annotations") {
         size += key.len() + value.len();
+        if causes.len() >= MOST_CAUSES {
+            continue;
+        }
         let problems = key_problems(&key.to_lowercase());
         causes.extend(problems.iter().map(|why| Cause::invalid("metadata.annotations", &key.into(), why)));
     }
@@ -138,8 +150,11 @@ fn owners(object: &Value) -> Vec<Cause> {
     let path = "metadata.ownerReferences";
     let list = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
     let list = list.map(Vec::as_slice).unwrap_or_default();
-    let (mut causes, mut controller) = (Vec::new(), None);
+    let (mut causes, mut controller, mut shown, mut bytes) = (Vec::new(), None, None, 0);
     for owner in list {
+        if causes.len() >= MOST_CAUSES {
+            break;
+        }
         let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         if api_version.is_empty() || api_version.matches('/').count() > 1 {
@@ -155,16 +170,20 @@ fn owners(object: &Value) -> Vec<Cause> {
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let name = format!("{kind}/{}", text("name"));
-            match &controller {
-                None => controller = Some(name),
-                Some(first) => {
-                    let detail = format!(
-                        "Only one reference can have Controller set to true. Found \"true\" in references for {first} and \
-                         {name}"
-                    );
-                    let shown = list.iter().map(in_go_order).collect::<Vec<_>>().join(",");
-                    causes.push(Cause::invalid_text(path, &format!("[{shown}]"), &detail));
-                }
+            let Some(first) = &controller else {
+                controller = Some(name);
+                continue;
+            };
+            let list = shown.get_or_insert_with(|| {
+                let list = list.iter().map(in_go_order).collect::<Vec<_>>().join(",");
+                format!("[{list}]")
+            });
+            let detail = format!(
+                "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
+            );
+            if bytes < LONGEST_CAUSES {
+                causes.push(Cause::invalid_text(path, list, &detail));
+                bytes += list.len() + detail.len();
             }
         }
     }
@@ -183,6 +202,9 @@ fn finalizers(object: &Value) -> Vec<Cause> {
     let all: Vec<&str> = object::finalizers(object).collect();
     let mut causes = Vec::new();
     for name in &all {
+        if causes.len() >= MOST_CAUSES {
+            break;
+        }
         causes.extend(key_problems(name).iter().map(|why| Cause::invalid(path, &(*name).into(), why)));
     }
     if all.contains(&ORPHAN) && all.contains(&FOREGROUND) {
@@ -197,8 +219,8 @@ pub(super) fn warnings(resource: &Resource, new: &Value, old: Option<&Value>) ->
     if !resource.is_custom() {
         return Vec::new();
     }
-    let is_new = |name: &&str| old.is_none_or(|old| !object::finalizers(old).any(|known| known == *name));
-    let mut added: Vec<&str> = object::finalizers(new).filter(is_new).collect();
+    let known: HashSet<&str> = old.into_iter().flat_map(object::finalizers).collect();
+    let mut added: Vec<&str> = object::finalizers(new).filter(|name| !known.contains(name)).collect();
     added.sort_unstable();
     added.dedup();
     let odd = added.iter().filter(|name| !name.contains('/') && !STANDARD_FINALIZERS.contains(name));
@@ -211,4 +233,43 @@ pub(super) fn warnings(resource: &Resource, new: &Value, old: Option<&Value>) ->
         )
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn controllers(count: usize) -> Value {
+        let owner =
+            |n: usize| json!({"apiVersion": "v1", "kind": "K", "name": n.to_string(), "uid": "u", "controller": true});
+        json!({"metadata": {"ownerReferences": (0..count).map(owner).collect::<Vec<_>>()}})
+    }
+
+    #[test]
+    fn a_few_controllers_are_each_told_as_upstream_does() {
+        let lines: Vec<String> = owners(&controllers(3)).iter().map(Cause::line).collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].ends_with("Found \"true\" in references for K/0 and K/1"), "{lines:?}");
+        assert!(lines[1].ends_with("Found \"true\" in references for K/0 and K/2"), "{lines:?}");
+        assert!(owners(&controllers(1)).is_empty());
+    }
+
+    /// Each cause shows all references: told of each, they would be more than any memory holds.
+    #[test]
+    fn many_faults_are_not_all_told() {
+        let causes = owners(&controllers(40_000));
+        let bytes: usize = causes.iter().map(|cause| cause.line().len()).sum();
+        assert!(!causes.is_empty() && bytes < 8 * 1024 * 1024, "{bytes}");
+        let many = json!({"metadata": {
+            "ownerReferences": vec![json!({}); 40_000],
+            "finalizers": vec![""; 40_000],
+            "labels": (0..40_000).map(|n| (format!("!{n}"), json!("!"))).collect::<serde_json::Map<_, _>>(),
+            "annotations": (0..40_000).map(|n| (format!("!{n}"), json!("!"))).collect::<serde_json::Map<_, _>>(),
+        }});
+        for causes in [owners(&many), finalizers(&many), labels(&many), annotations(&many)] {
+            assert!((MOST_CAUSES..MOST_CAUSES + 10).contains(&causes.len()), "{}", causes.len());
+        }
+    }
 }
