@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 /// The group that may do everything, whatever roles say.
 const MASTERS: &str = "system:masters";
-const AUTHENTICATED: &str = "system:authenticated";
-const UNAUTHENTICATED: &str = "system:unauthenticated";
+/// The name of whoever did not say who they are.
+pub(super) const ANONYMOUS: &str = "system:anonymous";
+pub(super) const AUTHENTICATED: &str = "system:authenticated";
+pub(super) const UNAUTHENTICATED: &str = "system:unauthenticated";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct User {
@@ -31,7 +33,11 @@ impl User {
     /// Someone of whom nothing is known.
     pub(crate) fn anonymous() -> Self {
         let groups = vec![UNAUTHENTICATED.to_owned()];
-        Self { name: "system:anonymous".into(), uid: String::new(), groups, extra: Vec::new() }
+        Self { name: ANONYMOUS.into(), uid: String::new(), groups, extra: Vec::new() }
+    }
+
+    pub(crate) fn is_anonymous(&self) -> bool {
+        &*self.name == ANONYMOUS
     }
 
     /// Whoever holds the server in its own process, or the administrator's token.

@@ -13,7 +13,6 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::StatusCode;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
@@ -27,6 +26,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::auth::{self, Gate, Token};
 use super::patient::Patient;
+use crate::access::User;
 
 /// Connections at once; further ones wait in the system's queue.
 const MOST_CONNECTIONS: usize = 1024;
@@ -133,17 +133,23 @@ impl Pulse {
     }
 }
 
-/// Notes each request that was let in.
+/// Notes each request of someone who is known. Runs behind [`auth::identify`], which says who that is.
 async fn beat(State(pulse): State<Arc<Pulse>>, request: Request, next: Next) -> Response {
-    let has_credentials = request.headers().contains_key(http::header::AUTHORIZATION);
-    let certified = pulse.authenticated.load(Ordering::Relaxed);
+    let known = request.extensions().get::<User>().is_some_and(|user| !user.is_anonymous());
     let response = next.run(request).await;
-    if response.status() != StatusCode::UNAUTHORIZED && (certified || has_credentials) {
+    if known {
         pulse.authenticated.store(true, Ordering::Relaxed);
         let since = u64::try_from(pulse.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         pulse.last.store(since, Ordering::Relaxed);
     }
     response
+}
+
+/// The router as one connection has it: who asks is found out first, then noted.
+fn watched(router: Router, gate: Gate, pulse: &Arc<Pulse>) -> Router {
+    router
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(pulse), beat))
+        .layer(axum::middleware::from_fn_with_state(gate, auth::identify))
 }
 
 /// Returns when the connection has been idle, or anonymous, for too long.
@@ -172,10 +178,7 @@ async fn serve(
     let speaks_http2 = session.alpn_protocol() == Some(b"h2");
     let pulse = Arc::new(Pulse::new());
     pulse.authenticated.store(certified.is_some(), Ordering::Relaxed);
-    let gate = Gate { token, certified };
-    let router = router
-        .layer(axum::middleware::from_fn_with_state(gate, auth::identify))
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(&pulse), beat));
+    let router = watched(router, Gate { token, certified }, &pulse);
 
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(LARGEST_HEAD);
@@ -215,7 +218,32 @@ async fn serve(
 
 #[cfg(test)]
 mod tests {
+    use tower::ServiceExt as _;
+
     use super::*;
+
+    #[tokio::test]
+    async fn only_those_who_are_known_keep_a_connection() {
+        let known_by = |header: Option<&'static str>, certified: Option<User>| async move {
+            let pulse = Arc::new(Pulse::new());
+            let gate = Gate { token: Token::new("secret".to_owned()), certified };
+            let router = Router::new().route("/livez", axum::routing::get(|| async { "ok" }));
+            let mut request = http::Request::get("/livez");
+            if let Some(header) = header {
+                request = request.header("authorization", header);
+            }
+            let request = request.body(axum::body::Body::empty()).unwrap();
+            let status = watched(router, gate, &pulse).oneshot(request).await.unwrap().status();
+            (status.as_u16(), pulse.authenticated.load(Ordering::Relaxed))
+        };
+        assert_eq!(known_by(None, None).await, (200, false));
+        // Nobody's credential of a kind that is not asked for says nothing.
+        assert_eq!(known_by(Some("Basic eDp4"), None).await, (200, false));
+        assert_eq!(known_by(Some("Bearer other"), None).await, (401, false));
+        assert_eq!(known_by(Some("Bearer secret"), None).await, (200, true));
+        assert_eq!(known_by(None, Some(User::named("bob", &[]))).await, (200, true));
+        assert_eq!(known_by(None, Some(User::anonymous())).await, (200, false));
+    }
 
     #[tokio::test]
     async fn a_connection_s_end_moves_with_what_is_asked_on_it() {
