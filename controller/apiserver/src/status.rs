@@ -261,8 +261,7 @@ impl ApiError {
 
     /// What may not be done any more while a definition is being deleted.
     pub(crate) fn no_longer_allowed(subject: Subject, verb: &str) -> Self {
-        let message = format!("{verb} not allowed while custom resource definition is terminating");
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(subject)
+        Self::forbidden(subject, &format!("{verb} not allowed while custom resource definition is terminating"))
     }
 
     /// A verb that a subresource of a custom kind does not have.

@@ -15,7 +15,9 @@ pub(crate) use rbac::Roles;
 pub(crate) use review::answer;
 pub(crate) use user::User;
 
+use crate::registry::{Flavour, Resource};
 use crate::request::{Query, ResourcePath};
+use crate::selector;
 use crate::status::{ApiError, Subject};
 use crate::store::Index;
 
@@ -48,14 +50,33 @@ impl Attributes {
         };
         // A namespace is in itself, so that who may do all in it may also look at it.
         let own = path.group.is_empty() && path.plural == "namespaces";
+        let namespace = if own { name.clone() } else { path.namespace.clone() };
+        // Rules about named objects hold for who lists or watches just that one; upstream does not do so for deletions.
+        let name = match verb {
+            "list" | "watch" => selector::one_name(query.get("fieldSelector")).unwrap_or_default(),
+            _ => name,
+        };
         Self {
             verb: verb.to_owned(),
             group: path.group.clone(),
             resource: path.plural.clone(),
             subresource: path.subresource.clone().unwrap_or_default(),
-            namespace: if own { name.clone() } else { path.namespace.clone() },
+            namespace,
             name,
             path: None,
+        }
+    }
+
+    /// What it takes to create a named object, whichever way the request came.
+    pub(crate) fn of_create(resource: &Resource, namespace: &str, name: &str) -> Self {
+        let own = resource.flavour == Flavour::Namespace;
+        Self {
+            verb: "create".to_owned(),
+            group: resource.group.clone(),
+            resource: resource.plural.clone(),
+            namespace: if own { name } else { namespace }.to_owned(),
+            name: name.to_owned(),
+            ..Self::default()
         }
     }
 
@@ -128,6 +149,17 @@ mod tests {
             refused(Method::PUT, "/api/v1/namespaces/default/status"),
             "namespaces \"default\" is forbidden: User \"bob\" cannot update resource \"namespaces/status\" in API group \"\" in the namespace \"default\""
         );
+        let lists = |method: Method, query: &str| {
+            let path = ResourcePath::parse("/api/v1/namespaces/default/configmaps").unwrap();
+            let query = Query::parse(&format!("/?{query}").parse().unwrap());
+            let wanted = Attributes::of_resource(&method, &path, &query);
+            (wanted.verb, wanted.name)
+        };
+        let asks = |verb: &str, name: &str| (verb.to_owned(), name.to_owned());
+        assert_eq!(lists(Method::GET, "fieldSelector=metadata.name%3Dx"), asks("list", "x"));
+        assert_eq!(lists(Method::GET, "watch=1&fieldSelector=metadata.name%3Dx"), asks("watch", "x"));
+        assert_eq!(lists(Method::GET, "fieldSelector=nonsense"), asks("list", ""));
+        assert_eq!(lists(Method::DELETE, "fieldSelector=metadata.name%3Dx"), asks("deletecollection", ""));
         let path = Attributes::of_path(&Method::GET, "/metrics").refusal(&bob).to_value();
         assert_eq!(path["message"], "forbidden: User \"bob\" cannot get path \"/metrics\"");
     }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
 use super::{Call, Part, metadata, written};
+use crate::access::{self, Attributes};
 use crate::apply::{ApplyError, Writer, apply, shown_kind};
 use crate::body;
 use crate::core::Core;
@@ -28,6 +29,7 @@ pub(super) async fn apply_patch(
     let options = Options::parse(&call, Verb::Apply)?;
     let (config, problems) = parse(bytes)?;
     let write = Write::new(core, &call.resource, options, part);
+    let may_create = may_create(core, &call, &name);
     let call = Arc::new(call);
     let inner = Arc::clone(&call);
     let run = move |txn: &mut Txn<'_>| {
@@ -40,6 +42,9 @@ pub(super) async fn apply_patch(
         let mut new =
             write.as_writer(|writer| laid_over(writer, resource, live.as_deref(), &config, write.options.force))?;
         let mut warnings = write::settle(problems, write.options.validation, not_strict)?;
+        if current.is_none() {
+            write::check_creatable(resource, &name)?;
+        }
         if current.is_none() && !object::uid(&new).is_empty() {
             let why = format!(
                 "uid mismatch: the provided object specified uid {}, and no existing object was found",
@@ -52,13 +57,24 @@ pub(super) async fn apply_patch(
         warnings.extend(metadata::warnings(resource, &new, current.as_deref()));
         let stored = write.finish(txn, |txn| match &current {
             Some(current) => write.replace(txn, current, new, Ownership::Settled),
-            None => write.insert(txn, new, Ownership::Settled),
+            None => {
+                let stored = write.insert(txn, new, Ownership::Settled)?;
+                // As upstream, which asks last: an error takes back what this transaction wrote.
+                may_create.map(|()| stored)
+            }
         })?;
         let code = if current.is_some() { StatusCode::OK } else { StatusCode::CREATED };
         Ok::<_, ApiError>((stored, code, warnings))
     };
     let (stored, code, warnings) = core.store().write(run).await?;
     written(&call, code, &stored, &warnings)
+}
+
+/// Whether the one who applies may also create: to patch is not enough where nothing is yet.
+fn may_create(core: &Core, call: &Call, name: &str) -> Result<(), ApiError> {
+    let resource = &call.resource;
+    let wanted = Attributes::of_create(resource, &call.namespace, name);
+    access::authorize(&core.store().read(), &call.user, &wanted)
 }
 
 /// Reads an applied configuration, and what a strict reader would refuse in it.

@@ -9,6 +9,7 @@ use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
 use super::{Call, Part, written};
 use crate::core::Core;
+use crate::object;
 use crate::request::parse_object;
 use crate::status::ApiError;
 
@@ -16,15 +17,13 @@ pub(super) async fn create(core: &Core, call: Call, body: &Bytes) -> Result<Resp
     if call.resource.namespaced && call.namespace.is_empty() {
         return Err(ApiError::bad_request("an empty namespace may not be set during creation"));
     }
-    if !call.resource.allows("create") {
-        return Err(ApiError::no_longer_allowed(call.resource.subject(""), "create"));
-    }
     let options = Options::parse(&call, Verb::Create)?;
     let (mut object, mut problems) = parse_object(&call.headers, &call.resource, body)?;
     let remarks = write::admit(&call, &mut object, Source::Body(body))?;
     problems.extend(remarks.problems);
     let mut warnings = write::settle(problems, options.validation, |why| call.cannot_be_handled(why))?;
     warnings.extend(remarks.warnings);
+    write::check_creatable(&call.resource, object::name(&object))?;
     warnings.extend(metadata::warnings(&call.resource, &object, None));
     let write = Write::new(core, &call.resource, options, Part::Main);
     let insert =

@@ -47,6 +47,8 @@ pub(crate) use read::{Listed, listed_item};
 
 /// A request about a resource, with all that the verbs need.
 pub(crate) struct Call {
+    /// Who asks.
+    pub(crate) user: User,
     pub(crate) resource: Arc<Resource>,
     pub(crate) namespace: String,
     pub(crate) query: Query,
@@ -158,7 +160,7 @@ async fn route(
     let form = Form::parse(&head.headers, &query, &resource, !lists)?;
     if path.subresource.as_deref() == Some("scale") && resource.scale.is_some() {
         let name = path.name.unwrap_or_default();
-        let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };
+        let call = Call { user, resource, namespace: path.namespace, query, headers: head.headers, form };
         return scale::handle(core, call, head.method, name, body).await;
     }
     let finalizes = resource.flavour == Flavour::Namespace && path.subresource.as_deref() == Some("finalize");
@@ -179,10 +181,10 @@ async fn route(
             _ => {}
         }
     }
-    let call = Call { resource, namespace: path.namespace, query, headers: head.headers, form };
+    let call = Call { user, resource, namespace: path.namespace, query, headers: head.headers, form };
     match (head.method, path.name) {
         (Method::POST, None) if call.resource.flavour == Flavour::Review => {
-            review::review(core, &call, &user, &read_body(body).await?)
+            review::review(core, &call, &read_body(body).await?)
         }
         _ if call.resource.flavour == Flavour::Review => Err(ApiError::method_not_allowed()),
         (Method::PUT, Some(name)) if finalizes => finalize::finalize(core, call, name, &read_body(body).await?).await,
@@ -261,6 +263,7 @@ pub(crate) async fn put(core: &Core, objects: Vec<Own>, keep: bool) -> Result<()
 fn admit_own(core: &Core, group: &str, plural: &str, object: &mut Value) -> Result<Write, ApiError> {
     let resource = core.registry().find(group, "v1", plural).ok_or_else(ApiError::no_such_path)?;
     let call = Call {
+        user: User::administrator(),
         resource: Arc::clone(&resource),
         namespace: String::new(),
         query: Query::default(),

@@ -139,6 +139,14 @@ pub(super) fn too_deep() -> ApiError {
     ApiError::bad_request(format!("the object is nested deeper than {DEPTH_LIMIT} levels"))
 }
 
+/// Refuses new objects of a custom kind whose definition is being deleted.
+pub(super) fn check_creatable(resource: &Resource, name: &str) -> Result<(), ApiError> {
+    if resource.allows("create") {
+        return Ok(());
+    }
+    Err(ApiError::no_longer_allowed(resource.subject(name), "create"))
+}
+
 /// The stored object, or 404.
 pub(super) fn stored(txn: &Txn<'_>, resource: &Resource, namespace: &str, name: &str) -> Result<Arc<Value>, ApiError> {
     txn.get(&resource.key(namespace, name)).ok_or_else(|| ApiError::not_found(resource.subject(name)))

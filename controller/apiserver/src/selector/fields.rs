@@ -33,6 +33,22 @@ pub(super) fn parse(resource: &Resource, text: &str) -> Result<Vec<Rule>, String
     rules.collect()
 }
 
+/// The name that a selector asks for, when it asks for one. Upstream's: the first such term in order counts, and a selector that
+/// cannot be read asks for none.
+pub(crate) fn one_name(text: &str) -> Option<String> {
+    let mut terms = split(text);
+    terms.sort_unstable();
+    let mut found = None;
+    for term in terms.into_iter().filter(|term| !term.is_empty()) {
+        let (field, value, equal) = term_parts(term)?;
+        let value = unescape(value).ok()?;
+        if found.is_none() && field == "metadata.name" && equal {
+            found = Some(value);
+        }
+    }
+    found.filter(|name| !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '%']))
+}
+
 /// Splits at commas that are not escaped.
 fn split(text: &str) -> Vec<&str> {
     let mut escaped = false;
@@ -123,6 +139,25 @@ mod tests {
         let namespaces = resource(Flavour::Namespace);
         let error = parse(&namespaces, "metadata.namespace=x").unwrap_err();
         assert_eq!(error, "field label not supported: metadata.namespace");
+    }
+
+    #[test]
+    fn one_name_is_found_where_a_selector_asks_for_it() {
+        let cases = [
+            ("metadata.name=x", Some("x")),
+            ("metadata.name==x", Some("x")),
+            ("metadata.name=x,metadata.name!=y", Some("x")),
+            ("spec.a=b,metadata.name=x", Some("x")),
+            ("metadata.name!=x", None),
+            ("metadata.name=", None),
+            ("metadata.name=a/b", None),
+            ("metadata.name=..", None),
+            ("metadata.name=x,nonsense", None),
+            ("", None),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(one_name(text).as_deref(), wanted, "{text}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod fields;
 mod label_text;
 mod labels;
 
+pub(crate) use fields::one_name;
 use serde_json::Value;
 
 use crate::registry::Resource;
