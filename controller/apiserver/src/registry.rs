@@ -231,7 +231,7 @@ impl Registry {
 }
 
 /// Kubernetes' order of version names: stable before beta before alpha, then by number; other names last.
-fn version_priority(version: &str) -> (u8, u32, u32) {
+pub(crate) fn version_priority(version: &str) -> (u8, u32, u32) {
     let parse = || {
         let rest = version.strip_prefix('v')?;
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());

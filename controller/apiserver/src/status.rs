@@ -140,13 +140,21 @@ struct Failure {
     retry_after: Option<u32>,
     /// A continue token to go on with.
     resume: Option<String>,
+    /// What was odd about the request besides, for the people behind it.
+    warnings: Vec<String>,
 }
 
 impl ApiError {
     fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        let (causes, retry_after) = (Vec::new(), None);
-        Self(Box::new(Failure { code, reason, message, subject: None, causes, retry_after, resume: None }))
+        let (causes, retry_after, warnings) = (Vec::new(), None, Vec::new());
+        Self(Box::new(Failure { code, reason, message, subject: None, causes, retry_after, resume: None, warnings }))
+    }
+
+    /// Tells what was odd about the request, although it is refused for something else.
+    pub(crate) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
+        self.0.warnings = warnings;
+        self
     }
 
     fn about(mut self, subject: Subject) -> Self {
@@ -425,6 +433,7 @@ impl IntoResponse for ApiError {
         if let Some(seconds) = self.0.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
+        crate::handlers::warn(&mut response, &self.0.warnings);
         response
     }
 }

@@ -9,8 +9,7 @@ use serde::Deserialize;
 use crate::compare::Difference;
 
 /// A difference that is meant to be. `*` in a pattern stands for any text.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct Accepted {
     /// Pattern of request ids.
     pub id: String,
@@ -18,6 +17,15 @@ pub struct Accepted {
     pub at: String,
     /// Why.
     pub reason: String,
+}
+
+/// As the list is written: several requests may have one reason.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    ids: Vec<String>,
+    at: String,
+    reason: String,
 }
 
 /// How differences and list fit together.
@@ -37,7 +45,12 @@ pub struct Judgement<'a> {
 /// When it cannot be read.
 pub fn load(path: &Path) -> anyhow::Result<Vec<Accepted>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    crate::yaml::parse(&text).with_context(|| format!("cannot use {}", path.display()))
+    let written: Vec<Written> = crate::yaml::parse(&text).with_context(|| format!("cannot use {}", path.display()))?;
+    let each = |entry: Written| {
+        let Written { ids, at, reason } = entry;
+        ids.into_iter().map(move |id| Accepted { id, at: at.clone(), reason: reason.clone() }).collect::<Vec<_>>()
+    };
+    Ok(written.into_iter().flat_map(each).collect())
 }
 
 /// Sorts the differences by the list; the first entry that fits counts.

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::conversion::{Conversion, Converters};
 use crate::jsonpath::JsonPath;
 use crate::object::{self, set_field};
-use crate::registry::{Cell, Column, Flavour, Resource, ScalePaths, group_version};
+use crate::registry::{Cell, Column, Flavour, Resource, ScalePaths, group_version, version_priority};
 use crate::schema::{Schema, SchemaError};
 use crate::status::Cause;
 
@@ -174,7 +174,7 @@ pub(crate) fn resources(definition: &Value, converters: &Converters) -> Result<V
                 message: None,
                 scale: version.pointer("/subresources/scale").map(scale_paths),
                 schema: conversion.schemas.get(&group_version(group, name)).cloned().unwrap_or_default(),
-                deprecated: deprecation(group, kind, version),
+                deprecated: deprecation(group, kind, version, definition),
                 open_api: Some(open_api),
                 columns: columns(version),
                 selectable: selectable_of(version).iter().map(|path| path.trim_start_matches('.').to_owned()).collect(),
@@ -187,11 +187,20 @@ pub(crate) fn resources(definition: &Value, converters: &Converters) -> Result<V
         .collect()
 }
 
-/// The warning that comes with every use of a deprecated version.
-fn deprecation(group: &str, kind: &str, version: &Value) -> Option<String> {
-    let own = version.get("deprecationWarning").and_then(Value::as_str).map(str::to_owned);
-    let general = || format!("{group}/{} {kind} is deprecated", text(version, "/name"));
-    flag(version, "deprecated").then(|| own.unwrap_or_else(general))
+/// The warning that comes with every use of a deprecated version; it names the best newer one that is not.
+fn deprecation(group: &str, kind: &str, version: &Value, definition: &Value) -> Option<String> {
+    if !flag(version, "deprecated") {
+        return None;
+    }
+    if let Some(own) = version.get("deprecationWarning").and_then(Value::as_str) {
+        return Some(own.to_owned());
+    }
+    let priority = |version: &Value| version_priority(text(version, "/name"));
+    let all = definition.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
+    let usable = all.filter(|other| flag(other, "served") && !flag(other, "deprecated"));
+    let better = usable.filter(|other| priority(other) > priority(version)).max_by_key(|other| priority(other));
+    let instead = better.map(|better| format!("; use {group}/{} {kind}", text(better, "/name"))).unwrap_or_default();
+    Some(format!("{group}/{} {kind} is deprecated{instead}", text(version, "/name")))
 }
 
 fn scale_paths(scale: &Value) -> ScalePaths {

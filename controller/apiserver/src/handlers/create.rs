@@ -28,6 +28,8 @@ pub(super) async fn create(core: &Core, call: Call, body: &Bytes) -> Result<Resp
     let write = Write::new(core, &call.resource, options, Part::Main);
     let insert =
         move |txn: &mut crate::store::Txn<'_>| write.finish(txn, |txn| write.insert(txn, object, Ownership::Tracked));
-    let stored = core.store().write(insert).await?;
-    written(&call, StatusCode::CREATED, &stored, &warnings)
+    match core.store().write(insert).await {
+        Ok(stored) => written(&call, StatusCode::CREATED, &stored, &warnings),
+        Err(error) => Err(error.with_warnings(warnings)),
+    }
 }

@@ -227,7 +227,7 @@ fn written(call: &Call, code: StatusCode, object: &Value, warnings: &[String]) -
 }
 
 /// Adds warnings to an answer.
-fn warn(response: &mut Response, warnings: &[String]) {
+pub(crate) fn warn(response: &mut Response, warnings: &[String]) {
     for warning in warnings {
         let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
