@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::builtin::{DEFINITIONS, NAMESPACES};
+use crate::builtin::{self, DEFINITIONS, NAMESPACES};
 use crate::crd;
 use crate::flavour::namespace::CONTENTS;
 use crate::object;
@@ -77,8 +77,11 @@ fn mark(txn: &mut Txn<'_>, key: &Key, current: &Arc<Value>, also: impl FnOnce(&m
     if marked == **current { Arc::clone(current) } else { txn.put(key.clone(), marked) }
 }
 
-/// Takes one finalizer away, and the object with the last one.
+/// Takes one finalizer away, and the object with the last one. Writes nothing when the object does not have it.
 pub(crate) fn release(txn: &mut Txn<'_>, key: &Key, object: &Arc<Value>, finalizer: &str) {
+    if !object::finalizers(object).any(|name| name == finalizer) {
+        return;
+    }
     let left: Vec<String> = object::finalizers(object).filter(|name| *name != finalizer).map(str::to_owned).collect();
     let mut freed = Value::clone(object);
     if left.is_empty() {
@@ -238,8 +241,11 @@ fn set_terminating(definition: &mut Value) {
 pub(crate) fn sweep_definition(txn: &mut Txn<'_>, name: &str) {
     let key = definition_key(name);
     let Some(definition) = txn.get(&key).filter(|definition| object::is_deleting(definition)) else { return };
-    let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let stored_as: Arc<str> = format!("{}/{}", text("/spec/group"), text("/spec/names/plural")).into();
+    let stored_as = crd::stored_as(&definition);
+    // What is stored there was never an instance of it: its names were taken.
+    if builtin::is_stored_at(&stored_as) {
+        return release(txn, &key, &definition, CLEANUP);
+    }
     for instance in txn.list(&stored_as, "") {
         let key = Key {
             resource: Arc::clone(&stored_as),

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::builtin::{self, Message};
+use crate::builtin::{self, DEFINITIONS, Message};
 use crate::conversion::{Conversion, Converters};
 use crate::crd;
 use crate::jsonpath::JsonPath;
@@ -47,6 +47,8 @@ pub(crate) struct Resource {
     pub(crate) deprecated: Option<String>,
     /// How objects change version.
     pub(crate) conversion: Arc<Conversion>,
+    /// Tells one definition from another, and from what it was before a change that matters. Empty for a built-in kind.
+    pub(crate) made_of: String,
     pub(crate) flavour: Flavour,
 }
 
@@ -133,6 +135,12 @@ impl Resource {
         !matches!(self.flavour, Flavour::CoreEvent | Flavour::NewEvent)
     }
 
+    /// Where the definition of a custom kind is.
+    pub(crate) fn definition_key(&self) -> Key {
+        let name = format!("{}.{}", self.plural, self.group);
+        Key { resource: DEFINITIONS.into(), namespace: String::new(), name }
+    }
+
     pub(crate) fn allows(&self, verb: &str) -> bool {
         self.verbs.contains(&verb)
     }
@@ -180,6 +188,8 @@ impl Registry {
             None => builtin::resources().into_iter().map(Arc::new).collect(),
         };
         let custom = found.values().flat_map(|(_, resources)| resources.iter().cloned());
+        // No definition takes the place of a built-in kind.
+        let custom = custom.filter(|resource| !builtin::is_stored_at(&resource.stored_as));
         let place = |r: &Arc<Resource>| (r.group.clone(), r.version.clone(), r.plural.clone());
         let resources = builtin.into_iter().chain(custom).map(|resource| (place(&resource), resource)).collect();
         Self { resources, definitions: found, openapi: OnceLock::new() }
@@ -192,6 +202,12 @@ impl Registry {
 
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
         self.resources.get(&(group.to_owned(), version.to_owned(), plural.to_owned())).cloned()
+    }
+
+    /// Whether the very same kind is still served.
+    pub(crate) fn still_has(&self, resource: &Resource) -> bool {
+        let now = self.find(&resource.group, &resource.version, &resource.plural);
+        now.is_some_and(|now| now.made_of == resource.made_of)
     }
 
     /// The resource of an object that says `api_version` and `kind` of itself; for owner references any version of the

@@ -102,7 +102,7 @@ impl ResourcePath {
 }
 
 /// The query of a request.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {

@@ -138,6 +138,7 @@ struct Failure {
     causes: Vec<Cause>,
     /// Seconds after which the request may be tried again.
     retry_after: Option<u32>,
+    is_outdated: bool,
     /// A continue token to go on with.
     resume: Option<String>,
     /// What was odd about the request besides, for the people behind it.
@@ -147,8 +148,17 @@ struct Failure {
 impl ApiError {
     fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        let (causes, retry_after, warnings) = (Vec::new(), None, Vec::new());
-        Self(Box::new(Failure { code, reason, message, subject: None, causes, retry_after, resume: None, warnings }))
+        Self(Box::new(Failure {
+            code,
+            reason,
+            message,
+            subject: None,
+            causes: Vec::new(),
+            retry_after: None,
+            is_outdated: false,
+            resume: None,
+            warnings: Vec::new(),
+        }))
     }
 
     /// Tells what was odd about the request, although it is refused for something else.
@@ -352,6 +362,18 @@ impl ApiError {
     }
 
     /// The server is closing: ask again later, or elsewhere.
+    /// The kind changed while one of its objects was being written.
+    pub(crate) fn outdated(subject: Subject) -> Self {
+        let mut error = Self::conflict(subject, "the definition of the kind has been modified; please try again");
+        error.0.is_outdated = true;
+        error
+    }
+
+    /// Whether the same request may be answered otherwise by the kind as it is now.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.0.is_outdated
+    }
+
     pub(crate) fn unavailable() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the server is shutting down")
     }

@@ -8,6 +8,8 @@ mod structure;
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 pub(crate) use idl::{Field, Kind, Many, Message};
 
 use crate::registry::{ALL_VERBS, Flavour, Resource, group_version};
@@ -172,6 +174,22 @@ pub(crate) fn resources() -> Vec<Resource> {
     ROWS.iter().map(resource).collect()
 }
 
+/// Whether objects of a built-in kind are stored there.
+pub(crate) fn is_stored_at(place: &str) -> bool {
+    ROWS.iter().any(|row| place.split_once('/') == Some((row.group, row.plural)))
+}
+
+/// What the kinds of a group are called, in the form in which definitions have their accepted names.
+pub(crate) fn names_in(group: &str) -> Vec<Value> {
+    let names = |row: &Row| {
+        json!({"status": {"acceptedNames": {
+            "plural": row.plural, "singular": row.kind.to_lowercase(), "shortNames": row.short, "kind": row.kind,
+            "listKind": format!("{}List", row.kind),
+        }}})
+    };
+    ROWS.iter().filter(|row| row.group == group).map(names).collect()
+}
+
 fn resource(row: &Row) -> Resource {
     let api_version = group_version(row.group, "v1");
     let (stored_as, stored_api_version) = match row.stored {
@@ -203,6 +221,7 @@ fn resource(row: &Row) -> Resource {
         stored_api_version,
         conversion: Arc::default(),
         deprecated: None,
+        made_of: String::new(),
         flavour: row.flavour,
     }
 }

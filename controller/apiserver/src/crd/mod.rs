@@ -11,10 +11,12 @@ mod structural;
 mod webhook_check;
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::builtin;
 use crate::conversion::{Conversion, Converters};
 use crate::jsonpath::JsonPath;
 use crate::object::{self, set_field};
@@ -94,13 +96,14 @@ fn store_version(definition: &mut Value) {
     }
 }
 
-/// Accepts the names that no other definition of the group has, and says so in the conditions. The kind is served from
+/// Accepts the names that no other kind of the group has, built in or defined, and says so in the conditions. The kind is served from
 /// the moment the definition is stored, so there is no time between accepted and established.
 pub(crate) fn accept(definition: &mut Value, all: &[Arc<Value>]) {
     let group = text(definition, "/spec/group").to_owned();
     let name = object::name(definition).to_owned();
     let other = |other: &&Arc<Value>| text(other, "/spec/group") == group && object::name(other) != name;
-    let others: Vec<&Value> = all.iter().filter(other).map(AsRef::as_ref).collect();
+    let builtin = builtin::names_in(&group);
+    let others: Vec<&Value> = all.iter().filter(other).map(AsRef::as_ref).chain(&builtin).collect();
     let (names, conflict) = names::accepted(definition, &others);
     let conditions = names::conditions(definition, conflict.as_ref());
     let stored = texts(definition, "/status/storedVersions");
@@ -181,10 +184,21 @@ pub(crate) fn resources(definition: &Value, converters: &Converters) -> Result<V
                 stored_as: stored_as(definition),
                 stored_api_version: group_version(group, storage),
                 conversion: Arc::clone(&conversion),
+                made_of: made_of(definition),
                 flavour: Flavour::Custom,
             })
         })
         .collect()
+}
+
+/// What tells a definition from others. As upstream, what is said about it in its conditions and metadata makes no
+/// difference to its kind.
+fn made_of(definition: &Value) -> String {
+    let mut hasher = DefaultHasher::new();
+    for part in ["/spec", "/status/acceptedNames"] {
+        definition.pointer(part).map(Value::to_string).hash(&mut hasher);
+    }
+    format!("{} {:x}", object::uid(definition), hasher.finish())
 }
 
 /// The warning that comes with every use of a deprecated version; it names the best newer one that is not.

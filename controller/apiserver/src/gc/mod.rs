@@ -4,11 +4,11 @@
 //! what a killed process left undone is found again by a scan at the start.
 
 mod owned;
+mod queue;
 mod upkeep;
 
-use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -18,12 +18,14 @@ use crate::crd;
 use crate::lifecycle;
 use crate::object;
 use crate::store::{Change, ChangeKind, Index, Key, StoreError, StoreHandle};
+use owned::Departed;
+use queue::Queue;
 
 /// Something to look at. A set of these is bounded by the number of objects, however many changes come.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Task {
-    /// The dependents of the object with this uid are to be looked at: it is gone, or being deleted.
-    Dependents(String),
+    /// The dependents of this object are to be looked at: it is gone.
+    Dependents(Departed),
     /// A dependent of the object with this uid is gone, or no longer in its way.
     Owner(String),
     /// The owners of this object may be gone, or it is being deleted in a way that concerns dependents.
@@ -43,16 +45,9 @@ enum Task {
 /// The tasks that wait.
 #[derive(Default)]
 pub(crate) struct Work {
-    queue: Mutex<Queue>,
-    wake: Condvar,
+    queue: Queue<Task>,
     /// The certificate that clients trust us by, once there is a listener.
     root_ca: OnceLock<String>,
-}
-
-#[derive(Default)]
-struct Queue {
-    tasks: BTreeSet<Task>,
-    closed: bool,
 }
 
 impl Work {
@@ -68,7 +63,7 @@ impl Work {
                 tasks.push(Task::Owned(key));
             }
         }
-        self.add(tasks.into_iter());
+        self.queue.add(tasks.into_iter());
     }
 
     /// Queues what follows from committed changes.
@@ -80,7 +75,7 @@ impl Work {
             let before: Vec<_> = change.previous.iter().flat_map(|previous| object::owners(previous)).collect();
             let owners_changed = !before.iter().copied().eq(object::owners(object));
             if gone {
-                tasks.push(Task::Dependents(object::uid(object).to_owned()));
+                tasks.push(Task::Dependents(Departed::new(object)));
                 tasks.extend((!namespace.is_empty()).then(|| Task::Namespace(namespace.clone())));
                 tasks.extend(definition_of(&change.key).map(Task::Definition));
                 tasks.extend((&*change.key.resource == DEFINITIONS).then_some(Task::Names));
@@ -101,40 +96,20 @@ impl Work {
                 _ => {}
             }
         }
-        self.add(tasks.into_iter());
+        self.queue.add(tasks.into_iter());
     }
 
     /// From now on every namespace holds this certificate.
     pub(crate) fn publish_root_ca(&self, pem: &str, index: &Index) {
         if self.root_ca.set(pem.to_owned()).is_ok() {
             let namespaces = index.list(NAMESPACES, "");
-            self.add(namespaces.iter().map(|namespace| namespace_task(namespace)));
+            self.queue.add(namespaces.iter().map(|namespace| namespace_task(namespace)));
         }
     }
 
     /// Ends the thread; what waits is found again at the next start.
     pub(crate) fn close(&self) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.wake.notify_one();
-    }
-
-    fn add(&self, tasks: impl Iterator<Item = Task>) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).tasks.extend(tasks);
-        self.wake.notify_one();
-    }
-
-    /// Waits for a task; `None` once closed.
-    fn next(&self) -> Option<Task> {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if queue.closed {
-                return None;
-            }
-            if let Some(task) = queue.tasks.pop_first() {
-                return Some(task);
-            }
-            queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
+        self.queue.close();
     }
 }
 
@@ -152,12 +127,14 @@ fn definition_of(key: &Key) -> Option<String> {
 /// Starts the thread. It ends when its work is closed.
 pub(crate) fn start(store: StoreHandle, registry: SharedRegistry, work: Arc<Work>) -> io::Result<()> {
     let run = move || {
-        while let Some(task) = work.next() {
+        while let Some(task) = work.queue.next() {
             match carry_out(&store, &registry, &work, task.clone()) {
-                Ok(()) => {}
+                Ok(()) => work.queue.done(),
                 Err(StoreError::Closed) => return,
-                // Left for the next start's scan: a store that rejects writes needs a person first.
-                Err(error) => tracing::error!(%error, ?task, "garbage collection failed"),
+                Err(error) => {
+                    tracing::error!(%error, ?task, "garbage collection failed, to be tried again");
+                    work.queue.failed(task);
+                }
             }
         }
     };
@@ -166,15 +143,15 @@ pub(crate) fn start(store: StoreHandle, registry: SharedRegistry, work: Arc<Work
 
 fn carry_out(store: &StoreHandle, registry: &SharedRegistry, work: &Work, task: Task) -> Result<(), StoreError> {
     match task {
-        Task::Dependents(uid) => {
-            let dependents = store.read().dependents(&uid);
-            dependents.into_iter().try_for_each(|key| owned::attend(store, registry, key))
+        Task::Dependents(departed) => {
+            let dependents = store.read().dependents(&departed.uid);
+            dependents.into_iter().try_for_each(|key| owned::attend(store, registry, key, Some(departed.clone())))
         }
         Task::Owner(uid) => {
             let owner = store.read().locate(&uid).cloned();
-            owner.map_or(Ok(()), |key| owned::attend(store, registry, key))
+            owner.map_or(Ok(()), |key| owned::attend(store, registry, key, None))
         }
-        Task::Owned(key) => owned::attend(store, registry, key),
+        Task::Owned(key) => owned::attend(store, registry, key, None),
         Task::Namespace(name) => {
             // Most deletions are in namespaces that stay: those need no turn of the writer.
             let key = lifecycle::namespace_key(&name);

@@ -14,20 +14,58 @@ use crate::store::{Key, StoreError, StoreHandle, Txn};
 /// Who events are from.
 const COMPONENT: &str = "garbage-collector-controller";
 
+/// An object that is gone. Its kind may have gone with it, and then nobody else can tell its dependents so.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Departed {
+    pub(super) uid: String,
+    api_version: String,
+    kind: String,
+    is_namespaced: bool,
+}
+
+impl Departed {
+    pub(super) fn new(object: &Value) -> Self {
+        let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Self {
+            uid: object::uid(object).to_owned(),
+            api_version: text("apiVersion"),
+            kind: text("kind"),
+            is_namespaced: !object::namespace(object).is_empty(),
+        }
+    }
+
+    /// Whether a dependent in that namespace means this object by its owner. Any version of the group does.
+    fn is(&self, owner: &OwnerRef<'_>, namespace: &str) -> bool {
+        self.uid == owner.uid
+            && self.kind == owner.kind
+            && group(&self.api_version) == group(owner.api_version)
+            && !(self.is_namespaced && namespace.is_empty())
+    }
+}
+
+fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
 /// Whether a deletion waits for the collector to do something about dependents.
 pub(super) fn is_held(object: &Value) -> bool {
     object::is_deleting(object) && object::finalizers(object).any(|name| matches!(name, FOREGROUND | ORPHAN))
 }
 
-/// Does for one object what its owners' and its own state ask for.
-pub(super) fn attend(store: &StoreHandle, registry: &SharedRegistry, key: Key) -> Result<(), StoreError> {
+/// Does for one object what its owners' and its own state ask for. `departed` is an owner known to be gone.
+pub(super) fn attend(
+    store: &StoreHandle,
+    registry: &SharedRegistry,
+    key: Key,
+    departed: Option<Departed>,
+) -> Result<(), StoreError> {
     let registry = registry.get();
     store.write_blocking(move |txn| {
         if let Some(object) = txn.get(&key) {
             if object::is_deleting(&object) {
-                finish_deletion(txn, &key, &object);
+                finish_deletion(&registry, txn, &key, &object);
             } else {
-                follow_owners(&registry, txn, &key, &object);
+                follow_owners(&registry, txn, &key, &object, departed.as_ref());
             }
         }
         Ok(())
@@ -35,7 +73,7 @@ pub(super) fn attend(store: &StoreHandle, registry: &SharedRegistry, key: Key) -
 }
 
 /// Carries out what an object's deletion waits for.
-fn finish_deletion(txn: &mut Txn<'_>, key: &Key, object: &Arc<Value>) {
+fn finish_deletion(registry: &Registry, txn: &mut Txn<'_>, key: &Key, object: &Arc<Value>) {
     let holds = |object: &Value, finalizer: &str| object::finalizers(object).any(|name| name == finalizer);
     if holds(object, ORPHAN) {
         lifecycle::orphan(txn, object::uid(object));
@@ -53,7 +91,7 @@ fn finish_deletion(txn: &mut Txn<'_>, key: &Key, object: &Arc<Value>) {
         if object::is_deleting(&dependent) {
             unblock_cycle(txn, key, &dependent_key, &dependent);
         } else {
-            remove_for_owner(txn, &dependent_key, &dependent, &uid);
+            remove_for_owner(registry, txn, &dependent_key, &dependent, &uid);
         }
     }
     let blocked = txn
@@ -66,11 +104,15 @@ fn finish_deletion(txn: &mut Txn<'_>, key: &Key, object: &Arc<Value>) {
     }
 }
 
-/// Deletes a dependent of an owner that goes, unless another owner keeps it.
-fn remove_for_owner(txn: &mut Txn<'_>, key: &Key, dependent: &Arc<Value>, owner: &str) {
-    let kept = object::owners(dependent).any(|other| {
-        other.uid != owner
-            && txn.locate(other.uid).and_then(|key| txn.get(&key)).is_some_and(|found| !is_foreground(&found))
+/// Deletes a dependent of an owner that goes, unless another owner keeps it or may do so.
+fn remove_for_owner(registry: &Registry, txn: &mut Txn<'_>, key: &Key, dependent: &Arc<Value>, owner: &str) {
+    let waits = |uid: &str| txn.locate(uid).and_then(|key| txn.get(&key)).is_some_and(|found| is_foreground(&found));
+    let kept = object::owners(dependent).filter(|other| other.uid != owner).any(|other| {
+        match state_of(registry, txn, key, &other, None) {
+            Owner::Present => !waits(other.uid),
+            Owner::Unknown => true,
+            Owner::Gone | Owner::Elsewhere => false,
+        }
     });
     if kept {
         let mut freed = Value::clone(dependent);
@@ -108,8 +150,9 @@ fn unblock_cycle(txn: &mut Txn<'_>, owner: &Key, key: &Key, dependent: &Arc<Valu
     }
 }
 
-fn follow_owners(registry: &Registry, txn: &mut Txn<'_>, key: &Key, object: &Arc<Value>) {
-    let owners: Vec<_> = object::owners(object).map(|owner| (owner, state_of(registry, txn, key, &owner))).collect();
+fn follow_owners(registry: &Registry, txn: &mut Txn<'_>, key: &Key, object: &Arc<Value>, departed: Option<&Departed>) {
+    let state = |owner: OwnerRef<'_>| state_of(registry, txn, key, &owner, departed);
+    let owners: Vec<_> = object::owners(object).map(|owner| (owner, state(owner))).collect();
     for (owner, state) in &owners {
         if *state == Owner::Elsewhere {
             report(registry, txn, key, object, owner);
@@ -160,8 +203,17 @@ fn decide<'a>(owners: &[(&'a str, Owner)]) -> Verdict<'a> {
     }
 }
 
-fn state_of(registry: &Registry, txn: &Txn<'_>, dependent: &Key, owner: &OwnerRef<'_>) -> Owner {
-    let Some(resource) = registry.find_kind(owner.api_version, owner.kind) else { return Owner::Unknown };
+fn state_of(
+    registry: &Registry,
+    txn: &Txn<'_>,
+    dependent: &Key,
+    owner: &OwnerRef<'_>,
+    departed: Option<&Departed>,
+) -> Owner {
+    let Some(resource) = registry.find_kind(owner.api_version, owner.kind) else {
+        let is_gone = departed.is_some_and(|departed| departed.is(owner, &dependent.namespace));
+        return if is_gone { Owner::Gone } else { Owner::Unknown };
+    };
     if resource.namespaced && dependent.namespace.is_empty() {
         return Owner::Unknown;
     }

@@ -1,5 +1,6 @@
 //! What a cluster's controllers keep in order: the rules of aggregated roles, and what every namespace holds.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -27,21 +28,8 @@ const DESCRIPTION: (&str, &str) = (
 pub(super) fn aggregate(txn: &mut Txn<'_>) {
     let resource: Arc<str> = CLUSTER_ROLES.into();
     let roles = txn.list(&resource, "");
-    for role in &roles {
-        let selectors = role.pointer("/aggregationRule/clusterRoleSelectors").and_then(Value::as_array);
-        let Some(selectors) = selectors else { continue };
-        let mut rules: Vec<&Value> = Vec::new();
-        for selector in selectors {
-            let chosen = roles.iter().filter(|other| object::name(other) != object::name(role));
-            for other in chosen.filter(|other| selects(selector, other)) {
-                let found = other.get("rules").and_then(Value::as_array).into_iter().flatten();
-                for rule in found {
-                    if !rules.contains(&rule) {
-                        rules.push(rule);
-                    }
-                }
-            }
-        }
+    for role in roles.iter().filter(|role| selectors(role).is_some()) {
+        let rules = gathered(role, &roles);
         let rules = if rules.is_empty() { Value::Null } else { rules.into_iter().cloned().collect() };
         if role.get("rules").unwrap_or(&Value::Null) != &rules {
             let mut put = Value::clone(role);
@@ -53,6 +41,40 @@ pub(super) fn aggregate(txn: &mut Txn<'_>) {
             txn.put(Key { resource: Arc::clone(&resource), namespace: String::new(), name }, put);
         }
     }
+}
+
+/// The rules of the roles that a role is put together of. Followed to the roles that have rules of their own, not just
+/// to the next ones: roles in a ring would hand their rules round for ever.
+fn gathered<'r>(role: &'r Value, roles: &'r [Arc<Value>]) -> Vec<&'r Value> {
+    let mut rules = Vec::new();
+    let mut seen = BTreeSet::from([object::name(role)]);
+    let mut next = chosen_last_first(role, roles);
+    while let Some(found) = next.pop() {
+        if !seen.insert(object::name(found)) {
+            continue;
+        }
+        if selectors(found).is_some() {
+            next.extend(chosen_last_first(found, roles));
+            continue;
+        }
+        for rule in found.get("rules").and_then(Value::as_array).into_iter().flatten() {
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+    }
+    rules
+}
+
+fn selectors(role: &Value) -> Option<&Vec<Value>> {
+    role.pointer("/aggregationRule/clusterRoleSelectors").and_then(Value::as_array)
+}
+
+fn chosen_last_first<'r>(role: &Value, roles: &'r [Arc<Value>]) -> Vec<&'r Value> {
+    let selectors = selectors(role).into_iter().flatten().rev();
+    selectors
+        .flat_map(|selector| roles.iter().rev().map(AsRef::as_ref).filter(|role| selects(selector, role)))
+        .collect()
 }
 
 /// Whether a label selector holds of an object.
@@ -131,6 +153,34 @@ fn new(kind: &str, namespace: &str, name: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn roles_are_put_together_of_what_has_rules_of_its_own() {
+        let role = |name: &str, label: &str, of: &[&str], rule: Option<&str>| {
+            let selectors: Vec<Value> = of.iter().map(|label| json!({"matchLabels": {"l": label}})).collect();
+            let mut role = json!({"metadata": {"name": name, "labels": {"l": label}}});
+            if let Some(rule) = rule {
+                role["rules"] = json!([rule]);
+            }
+            if !of.is_empty() {
+                role["aggregationRule"] = json!({"clusterRoleSelectors": selectors});
+            }
+            Arc::new(role)
+        };
+        // A ring of three, each with rules that it would hand on, and two leaves that one of them reaches.
+        let roles = [
+            role("a", "a", &["b", "leaf"], Some("old a")),
+            role("b", "b", &["c"], Some("old b")),
+            role("c", "c", &["a"], Some("old c")),
+            role("x", "leaf", &[], Some("x")),
+            role("y", "leaf", &[], Some("y")),
+            role("alone", "none", &["nothing"], Some("old")),
+        ];
+        for role in &roles[..3] {
+            assert_eq!(gathered(role, &roles), ["x", "y"], "{role}");
+        }
+        assert!(gathered(&roles[5], &roles).is_empty());
+    }
 
     #[test]
     fn selectors_are_those_of_labels() {

@@ -24,6 +24,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use serde_json::Value;
@@ -44,6 +45,9 @@ use crate::status::ApiError;
 use crate::{Error, crd, discovery, openapi, pretty, yaml};
 
 pub(crate) use read::{Listed, listed_item};
+
+/// How often a write is tried when the definition of its kind changes meanwhile.
+const TRIES: usize = 8;
 
 /// A request about a resource, with all that the verbs need.
 pub(crate) struct Call {
@@ -113,6 +117,27 @@ fn deprecation(core: &Core, path: &str) -> Option<String> {
     core.registry().find(&path.group, &path.version, &path.plural)?.deprecated.clone()
 }
 
+/// A request about a resource, before it is known which one that is.
+struct Asked {
+    head: Parts,
+    path: ResourcePath,
+    query: Query,
+    user: User,
+    /// Read when first needed.
+    unread: Option<Body>,
+    body: Bytes,
+    place: Arc<OwnedSemaphorePermit>,
+}
+
+impl Asked {
+    async fn body(&mut self) -> Result<Bytes, ApiError> {
+        if let Some(unread) = self.unread.take() {
+            self.body = read_body(unread).await?;
+        }
+        Ok(self.body.clone())
+    }
+}
+
 async fn route(
     core: &Arc<Core>,
     request: Request<Body>,
@@ -120,7 +145,6 @@ async fn route(
     place: OwnedSemaphorePermit,
 ) -> Result<Response, ApiError> {
     let (head, body) = request.into_parts();
-    let registry = core.registry();
     let decoded = decode_path(head.uri.path());
     let path = ResourcePath::parse(&decoded);
     let user = admit(core, &head, path.as_ref(), &query)?;
@@ -128,6 +152,7 @@ async fn route(
         if head.uri.path() == "/metrics" {
             return Ok(represent::metrics(core.metrics().text(&core.store().read())));
         }
+        let registry = core.registry();
         if let Some(answer) = discovery::answer(&registry, &head, &query)? {
             return Ok(answer);
         }
@@ -139,6 +164,19 @@ async fn route(
             known => Ok(known.unwrap_or_else(represent::page_not_found)),
         };
     };
+    let mut asked = Asked { head, path, query, user, unread: Some(body), body: Bytes::new(), place: Arc::new(place) };
+    for _ in 1..TRIES {
+        match serve(core, &mut asked).await {
+            Err(error) if error.is_outdated() => {}
+            answer => return answer,
+        }
+    }
+    serve(core, &mut asked).await
+}
+
+/// Answers a request by what its kind is at this moment.
+async fn serve(core: &Arc<Core>, asked: &mut Asked) -> Result<Response, ApiError> {
+    let (registry, path, method) = (core.registry(), asked.path.clone(), asked.head.method.clone());
     let Some(resource) = registry.find(&path.group, &path.version, &path.plural) else {
         // Where no such group is, nothing answers; where it is, the group does.
         return if path.group.is_empty() || registry.has_built_in(&path.group, &path.version) {
@@ -150,18 +188,19 @@ async fn route(
     // An object of a namespaced kind needs its namespace in the path; a cluster-scoped kind has none.
     let misplaced =
         if resource.namespaced { path.namespace.is_empty() && path.name.is_some() } else { !path.namespace.is_empty() };
-    let misplaced = misplaced
-        || resource.is_custom() && resource.namespaced && path.namespace.is_empty() && head.method == Method::POST;
+    let misplaced =
+        misplaced || resource.is_custom() && resource.namespaced && path.namespace.is_empty() && method == Method::POST;
     if misplaced {
         return if resource.is_custom() { Ok(represent::page_not_found()) } else { Err(ApiError::no_such_path()) };
     }
     path.name.as_deref().map_or(Ok(()), check_name)?;
-    let lists = path.name.is_none() && head.method == Method::GET;
-    let form = Form::parse(&head.headers, &query, &resource, !lists)?;
+    let lists = path.name.is_none() && method == Method::GET;
+    let form = Form::parse(&asked.head.headers, &asked.query, &resource, !lists)?;
+    let (user, query, headers) = (asked.user.clone(), asked.query.clone(), asked.head.headers.clone());
     if path.subresource.as_deref() == Some("scale") && resource.scale.is_some() {
         let name = path.name.unwrap_or_default();
-        let call = Call { user, resource, namespace: path.namespace, query, headers: head.headers, form };
-        return scale::handle(core, call, head.method, name, body).await;
+        let call = Call { user, resource, namespace: path.namespace, query, headers, form };
+        return scale::handle(core, call, method, name, asked.body()).await;
     }
     let finalizes = resource.flavour == Flavour::Namespace && path.subresource.as_deref() == Some("finalize");
     let part = match path.subresource.as_deref() {
@@ -175,31 +214,31 @@ async fn route(
         Some(_) => return Err(ApiError::no_such_path()),
     };
     if part == Part::Status && resource.is_custom() {
-        match head.method {
+        match method {
             Method::POST => return Err(ApiError::not_supported(&resource.subject(""), "create")),
             Method::DELETE => return Err(ApiError::not_supported(&resource.subject(""), "delete")),
             _ => {}
         }
     }
-    let call = Call { user, resource, namespace: path.namespace, query, headers: head.headers, form };
-    match (head.method, path.name) {
+    let call = Call { user, resource, namespace: path.namespace, query, headers, form };
+    match (method, path.name) {
         (Method::POST, None) if call.resource.flavour == Flavour::Review => {
-            review::review(core, &call, &read_body(body).await?)
+            review::review(core, &call, &asked.body().await?)
         }
         _ if call.resource.flavour == Flavour::Review => Err(ApiError::method_not_allowed()),
-        (Method::PUT, Some(name)) if finalizes => finalize::finalize(core, call, name, &read_body(body).await?).await,
+        (Method::PUT, Some(name)) if finalizes => finalize::finalize(core, call, name, &asked.body().await?).await,
         _ if finalizes => Err(ApiError::method_not_allowed()),
         (Method::DELETE, None) if !call.resource.allows("deletecollection") => Err(ApiError::method_not_allowed()),
-        (Method::GET, None) if call.query.flag("watch") => watch::watch(core, call, place),
+        (Method::GET, None) if call.query.flag("watch") => watch::watch(core, call, Arc::clone(&asked.place)),
         (Method::GET, None) => read::list(core, &call),
         (Method::GET, Some(name)) => read::get(core, &call, &name),
-        (Method::POST, None) => create::create(core, call, &read_body(body).await?).await,
-        (Method::PUT, Some(name)) => update::update(core, call, name, part, &read_body(body).await?).await,
-        (Method::PATCH, Some(name)) => patch::patch(core, call, name, part, &read_body(body).await?).await,
+        (Method::POST, None) => create::create(core, call, &asked.body().await?).await,
+        (Method::PUT, Some(name)) => update::update(core, call, name, part, &asked.body().await?).await,
+        (Method::PATCH, Some(name)) => patch::patch(core, call, name, part, &asked.body().await?).await,
         (Method::DELETE, Some(name)) if part == Part::Main => {
-            delete::delete(core, call, name, &read_body(body).await?).await
+            delete::delete(core, call, name, &asked.body().await?).await
         }
-        (Method::DELETE, None) => delete::delete_collection(core, call, &read_body(body).await?).await,
+        (Method::DELETE, None) => delete::delete_collection(core, call, &asked.body().await?).await,
         _ => Err(ApiError::method_not_allowed()),
     }
 }

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{Method, StatusCode};
@@ -21,7 +20,7 @@ use crate::jsonpath::JsonPath;
 use crate::object;
 use crate::registry::{Cell, Column, Flavour, Resource, ScalePaths};
 use crate::represent::answer;
-use crate::request::{content_type, parse_text_object, read_body};
+use crate::request::{content_type, parse_text_object};
 use crate::schema::Schema;
 use crate::status::{ApiError, Cause};
 use crate::store::Txn;
@@ -45,11 +44,11 @@ pub(super) async fn handle(
     call: Call,
     method: Method,
     name: String,
-    body: Body,
+    body: impl Future<Output = Result<Bytes, ApiError>>,
 ) -> Result<Response, ApiError> {
     match method {
         Method::GET => get(core, &call, &name),
-        Method::PUT | Method::PATCH => write(core, call, method, name, &read_body(body).await?).await,
+        Method::PUT | Method::PATCH => write(core, call, method, name, &body.await?).await,
         _ => Err(ApiError::method_not_allowed()),
     }
 }
@@ -345,6 +344,7 @@ fn kind(parent: &Resource) -> Resource {
         stored_api_version: API_VERSION.to_owned(),
         conversion: Arc::default(),
         deprecated: None,
+        made_of: parent.made_of.clone(),
         // A kind with no behaviour of its own.
         flavour: Flavour::Lease,
     }

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep_until};
 use super::Call;
 use super::list_options::WatchOptions;
 use super::read::{as_stored, is_selected, served};
+use crate::builtin::DEFINITIONS;
 use crate::core::Core;
 use crate::object;
 use crate::registry::Resource;
@@ -37,7 +38,7 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
-pub(super) fn watch(core: &Arc<Core>, call: Call, place: OwnedSemaphorePermit) -> Result<Response, ApiError> {
+pub(super) fn watch(core: &Arc<Core>, call: Call, place: Arc<OwnedSemaphorePermit>) -> Result<Response, ApiError> {
     // A watch that ended at once would be asked for again at once.
     if core.is_closing() {
         return Err(ApiError::unavailable());
@@ -50,6 +51,9 @@ pub(super) fn watch(core: &Arc<Core>, call: Call, place: OwnedSemaphorePermit) -
 
     // Subscribed before the first read: a change in between wakes the stream, none is missed.
     let wake = core.store().subscribe(&call.resource.stored_as);
+    let mut definitions = core.store().subscribe(&DEFINITIONS.into());
+    // The kind was looked up before that.
+    definitions.mark_changed();
     let end = Instant::now() + timeout;
     let mut stream = Stream {
         core: Arc::clone(core),
@@ -62,6 +66,8 @@ pub(super) fn watch(core: &Arc<Core>, call: Call, place: OwnedSemaphorePermit) -
         position: options.from,
         waiting: VecDeque::new(),
         wake,
+        definitions,
+        outlived: false,
         end,
         next_bookmark: end,
         columns_sent: false,
@@ -90,11 +96,14 @@ struct Stream {
     position: u64,
     waiting: VecDeque<Event>,
     wake: tokio::sync::watch::Receiver<u64>,
+    definitions: tokio::sync::watch::Receiver<u64>,
+    /// The kind is gone, or another by now: what is left to say is said, and the client has to begin anew.
+    outlived: bool,
     end: Instant,
     next_bookmark: Instant,
     columns_sent: bool,
     ended: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Arc<OwnedSemaphorePermit>,
 }
 
 enum Event {
@@ -164,12 +173,20 @@ impl Stream {
                 return None;
             }
             self.wake.borrow_and_update();
+            self.look_at_definition();
             self.pull();
             if !self.waiting.is_empty() {
                 continue;
             }
+            if self.outlived {
+                return None;
+            }
             tokio::select! {
                 changed = self.wake.changed() => self.ended = changed.is_err(),
+                changed = self.definitions.changed() => {
+                    self.ended = changed.is_err();
+                    self.definitions.mark_changed();
+                }
                 () = sleep_until(self.end.min(self.next_bookmark)) => {
                     self.ended = Instant::now() >= self.end;
                     if self.bookmarks {
@@ -179,6 +196,13 @@ impl Stream {
                 }
                 () = self.core.closing() => self.ended = true,
             }
+        }
+    }
+
+    fn look_at_definition(&mut self) {
+        if self.definitions.has_changed().unwrap_or_default() {
+            self.definitions.mark_unchanged();
+            self.outlived |= !self.core.registry().still_has(&self.resource);
         }
     }
 

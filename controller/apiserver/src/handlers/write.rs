@@ -192,6 +192,10 @@ impl Write {
         ownership: Ownership,
     ) -> Result<Arc<Value>, ApiError> {
         let resource = self.resource();
+        check_definition(txn, resource)?;
+        if !resource.allows("create") {
+            return Err(ApiError::no_longer_allowed(resource.subject(""), "create"));
+        }
         let namespace = object::namespace(&object).to_owned();
         check_namespace(txn, resource, &namespace, object::name(&object))?;
         let sent = apply::take_managed_fields(&mut object);
@@ -230,6 +234,7 @@ impl Write {
         mut new: Value,
         ownership: Ownership,
     ) -> Result<Arc<Value>, ApiError> {
+        check_definition(txn, self.resource())?;
         let resource = self.resource();
         let old = served(resource, current)?;
         let old = &*old;
@@ -334,6 +339,16 @@ fn nothing(resource: &Resource) -> Value {
     object::set_field(&mut object, "apiVersion", resource.api_version().into());
     object::set_field(&mut object, "kind", resource.kind.as_str().into());
     object
+}
+
+/// A request looks its kind up before it reads its body, and much may happen meanwhile: what is stored must fit the
+/// definition as it is now.
+fn check_definition(txn: &Txn<'_>, resource: &Resource) -> Result<(), ApiError> {
+    let as_read = resource.conversion.defined_at;
+    if resource.is_custom() && txn.version_of(&resource.definition_key()) != Some(as_read) {
+        return Err(ApiError::outdated(resource.subject("")));
+    }
+    Ok(())
 }
 
 fn check_namespace(txn: &Txn<'_>, resource: &Resource, namespace: &str, name: &str) -> Result<(), ApiError> {

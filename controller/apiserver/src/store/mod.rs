@@ -101,7 +101,8 @@ const QUEUE: usize = 1024;
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 2 * 1024 * 1024;
 
-/// Runs on the writer thread after a commit, before callers are told.
+/// Runs on the writer thread after a commit, before callers are told or anyone reads what is new: whoever is woken by a
+/// change finds what the hook made of it.
 pub(crate) type PublishHook = Box<dyn Fn(&Index, &[Arc<Change>]) + Send>;
 
 /// The store. Dropping it finishes the waiting writes and closes the file.
@@ -262,9 +263,11 @@ fn run_writer(mut log: Log, index: &RwLock<Index>, mut queue: mpsc::Receiver<Job
         let changes = txn.into_changes();
         let outcome = if changes.is_empty() { Ok(()) } else { log.commit(&changes).map_err(Arc::new) };
         if outcome.is_ok() && !changes.is_empty() {
-            write_lock(index).publish(&changes);
+            let mut published = write_lock(index);
+            published.publish(&changes);
+            hook(&published, &changes);
+            drop(published);
             recent.hold(&changes);
-            hook(&index.read().unwrap_or_else(std::sync::PoisonError::into_inner), &changes);
         }
         if let Err(error) = &outcome {
             tracing::error!(%error, "writes rejected: the store could not commit them");

@@ -52,6 +52,14 @@ impl<'a> Txn<'a> {
         }
     }
 
+    /// The version of an object, without reading the rest of it.
+    pub(crate) fn version_of(&self, key: &Key) -> Option<u64> {
+        match self.written.get(key) {
+            Some(written) => written.as_ref().map(|(_, record)| record.version()),
+            None => read(self.index).record(key).map(|record| record.version()),
+        }
+    }
+
     /// All objects of a resource, in one namespace or (with an empty name) in all.
     pub(crate) fn list(&self, resource: &Arc<str>, namespace: &str) -> Vec<Arc<Value>> {
         let stored = read(self.index).records(resource, namespace);
