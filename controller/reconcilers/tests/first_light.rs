@@ -114,7 +114,7 @@ async fn a_powered_off_host_becomes_a_running_machine() {
     );
     lab.workload.serve(&bootstrap.provider_id, false);
     let name = machine.to_owned();
-    let phase = |machine: &Machine| machine.status.as_ref().and_then(|status| status.phase.clone());
+    let phase = |machine: &Machine| machine.status.as_ref().and_then(|status| status.phase);
     lab.until::<Machine>(&name, |machine| phase(machine) == Some(MachinePhase::Running)).await;
     lab.workload.serve(&bootstrap.provider_id, true);
     let ready = |list: &[bessemer_api::Condition]| is_true(list, "Ready") && is_true(list, "Available");

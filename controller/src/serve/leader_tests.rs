@@ -161,7 +161,7 @@ async fn the_lease_is_renewed_until_the_work_has_ended() {
         lab.renewed_for(TIMES.duration + TIMES.retry).await;
         end.send(()).unwrap();
     };
-    let (ended, ()) = within(async { tokio::join!(held, script) }).await;
+    let (ended, ()) = within(Box::pin(async { tokio::join!(held, script) })).await;
     ended.unwrap();
     assert_eq!(lab.holder().await.as_deref(), Some(""));
 }
@@ -212,7 +212,7 @@ async fn a_copy_that_waits_for_an_answer_ends_when_told_to() {
         kube::runtime::wait::await_condition(namespaces, NAMESPACE, |found: Option<&_>| found.is_some()).await.unwrap();
         stop.cancel();
     };
-    let (ended, ()) = within(async { tokio::join!(waiting, script) }).await;
+    let (ended, ()) = within(Box::pin(async { tokio::join!(waiting, script) })).await;
     assert!(ended.unwrap().is_none());
 }
 

@@ -49,7 +49,7 @@ impl Claim {
         let now = Timestamp::now();
         let Some(found) = self.api.get_opt(NAME).await? else {
             let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
-            let lease = Lease { metadata, spec: Some(self.spec(now, now, 0)), ..Lease::default() };
+            let lease = Lease { metadata, spec: Some(self.spec(now, now, 0)) };
             return won(self.api.create(&PostParams::default(), &lease).await);
         };
         let spec = found.spec.clone().unwrap_or_default();

@@ -103,7 +103,9 @@ pub(crate) async fn handle(core: Arc<Core>, mut request: Request<Body>) -> Respo
     };
     core.metrics().count(about, response.status().as_u16(), begun.elapsed());
     warn(&mut response, deprecated.as_slice());
-    response.headers_mut().insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    // Documents under their hash say themselves that they may be kept.
+    let cached = response.headers_mut().entry(http::header::CACHE_CONTROL);
+    cached.or_insert(HeaderValue::from_static("no-cache, private"));
     match (in_yaml, pretty) {
         (true, _) => yaml::convert(response).await.unwrap_or_else(IntoResponse::into_response),
         (false, true) => pretty::indent(response),

@@ -44,7 +44,8 @@ impl Reconciler for Metal3MachineReconciler {
     async fn reconcile(&self, key: &Key) -> Result<Action, ReconcileError> {
         let Some(seen) = self.observe(key).await? else { return Ok(Action::await_change()) };
         let decision = decide::decide(&seen, Timestamp::now());
-        self.act(key, &seen, decision).await
+        // It holds whole objects while it writes: too large for the stack of whoever waits for it.
+        Box::pin(self.act(key, &seen, decision)).await
     }
 }
 
