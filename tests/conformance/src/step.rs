@@ -21,7 +21,7 @@ use crate::wire::{Answer, Connection};
 /// The headers of an answer that clients act on.
 const HEADERS: &[&str] = &["content-type", "warning", "retry-after", "cache-control", "location", "allow", "vary"];
 /// Longest wait for what happens in the background. A stock garbage collector learns of new kinds every 30 s.
-const EVENTUALLY: Duration = Duration::from_secs(60);
+const EVENTUALLY: Duration = Duration::from_secs(120);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(40);
 

@@ -73,9 +73,16 @@ impl Connection {
     pub(crate) async fn open(&mut self, mut request: Request<Bytes>) -> anyhow::Result<Response<Incoming>> {
         let host = http::HeaderValue::from_str(&self.access.address)?;
         request.headers_mut().insert(http::header::HOST, host);
-        let sender = timeout(PATIENCE, self.ready()).await.context("no connection in time")??;
-        let response = timeout(PATIENCE, sender.send_request(request.map(Full::new))).await;
-        Ok(response.context("no answer in time")??)
+        loop {
+            let reused = self.sender.is_some();
+            let sender = timeout(PATIENCE, self.ready()).await.context("no connection in time")??;
+            let sent = sender.send_request(request.clone().map(Full::new));
+            match timeout(PATIENCE, sent).await.context("no answer in time")? {
+                // The server had closed the connection before the request was on it.
+                Err(error) if error.is_canceled() && reused => self.sender = None,
+                answered => return Ok(answered?),
+            }
+        }
     }
 
     /// Sends a request and takes the whole answer.
