@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
+use futures::StreamExt as _;
 use http::{HeaderMap, Uri, header};
 use serde_json::Value;
 
@@ -14,6 +15,8 @@ use crate::status::ApiError;
 
 /// Largest body taken, in bytes; upstream's limit.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
+/// Of a larger body so much is read to be forgotten, in bytes, so that its sender gets to see the refusal.
+const BODY_READ: usize = 16 * 1024 * 1024;
 /// Media types of objects, as upstream names them.
 const TAKEN: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 /// What upstream reads first of any object, as its errors show it.
@@ -188,16 +191,28 @@ fn has_broken_parameters(headers: &HeaderMap) -> bool {
 
 /// Takes the whole body, within the limits of size and time.
 pub(crate) async fn read_body(body: Body) -> Result<bytes::Bytes, ApiError> {
-    let whole = axum::body::to_bytes(body, BODY_LIMIT);
-    match tokio::time::timeout(BODY_DEADLINE, whole).await {
+    match tokio::time::timeout(BODY_DEADLINE, take(body)).await {
         Err(_) => Err(ApiError::timeout("the request's body did not arrive in time")),
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) => {
-            let text = error.to_string();
-            let over = text.contains("length limit");
-            Err(if over { ApiError::too_large(BODY_LIMIT) } else { ApiError::bad_request(text) })
+        Ok(taken) => taken,
+    }
+}
+
+async fn take(body: Body) -> Result<bytes::Bytes, ApiError> {
+    let mut stream = body.into_data_stream();
+    let (mut taken, mut length) = (bytes::BytesMut::new(), 0_usize);
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| ApiError::bad_request(error.to_string()))?;
+        length = length.saturating_add(chunk.len());
+        if length <= BODY_LIMIT {
+            taken.extend_from_slice(&chunk);
+        } else if length > BODY_READ {
+            break;
+        } else {
+            // A client that is still sending would not see the answer.
+            taken.clear();
         }
     }
+    if length > BODY_LIMIT { Err(ApiError::too_large(BODY_LIMIT)) } else { Ok(taken.freeze()) }
 }
 
 /// The options of a delete.
