@@ -30,12 +30,22 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Opens or creates the file; its pages' checksums are verified.
-    pub(super) fn open(disk: &dyn Disk, path: &Path) -> Result<Self, StoreError> {
+    /// Opens or creates the file; its pages' checksums are verified. `was_used` answers whether a store was ever opened
+    /// on it.
+    pub(super) fn open(
+        disk: &dyn Disk,
+        path: &Path,
+        was_used: impl FnOnce() -> io::Result<bool>,
+    ) -> Result<Self, StoreError> {
         let file = disk.open(path).map_err(|error| match error.kind() {
             LOCKED => StoreError::InUse { path: path.to_owned() },
             _ => StoreError::Open { path: path.to_owned(), source: error.into() },
         })?;
+        // redb writes its title last: without one, the making of the file was cut short. It is begun again, unless there
+        // are signs that the file was whole once.
+        let unfinished = || Ok::<bool, io::Error>(is_untitled(&*file)? && !was_used()?);
+        let begun_anew = unfinished().and_then(|unfinished| if unfinished { file.set_len(0) } else { Ok(()) });
+        begun_anew.map_err(|error| StoreError::Open { path: path.to_owned(), source: error.into() })?;
         let mut base = Self { file, db: None, path: path.to_owned() };
         let format = base.prepare()?;
         if format > FORMAT_NOW {
@@ -111,6 +121,15 @@ impl Base {
             }
         })
     }
+}
+
+fn is_untitled(file: &dyn File) -> io::Result<bool> {
+    let mut title = [0; 8];
+    if file.len()? < title.len() as u64 {
+        return Ok(true);
+    }
+    file.read(0, &mut title)?;
+    Ok(title == [0; 8])
 }
 
 fn is_full(error: &io::Error) -> bool {

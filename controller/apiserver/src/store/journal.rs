@@ -61,6 +61,17 @@ impl Frame {
 }
 
 impl Journal {
+    /// Whether a journal was ever made at `path`.
+    pub(super) fn is_made(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
+        let file = disk.open(path)?;
+        let mut title = [0; TITLE.len()];
+        if file.len()? < title.len() as u64 {
+            return Ok(false);
+        }
+        file.read(0, &mut title)?;
+        Ok(title.iter().any(|byte| *byte != 0))
+    }
+
     /// Opens or creates a journal, and reads what is in it.
     pub(super) fn open(disk: &dyn Disk, path: &Path) -> Result<(Self, Contents), StoreError> {
         let failed = |source: io::Error| match source.kind() {

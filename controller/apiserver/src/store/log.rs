@@ -40,10 +40,14 @@ pub(super) struct Log {
 impl Log {
     /// Opens or creates the store's files, and reads them into an index.
     pub(super) fn open(disk: &dyn Disk, path: &Path) -> Result<(Self, Index), StoreError> {
-        let mut base = Base::open(disk, path)?;
+        let journals = ["journal-0", "journal-1"].map(|extension| path.with_extension(extension));
+        // The journals are made once the base is whole.
+        let [first, second] = &journals;
+        let was_used = || Ok(Journal::is_made(disk, first)? || Journal::is_made(disk, second)?);
+        let mut base = Base::open(disk, path, was_used)?;
         let mut index = base.load()?;
-        let (active, mut contents) = Journal::open(disk, &path.with_extension("journal-0"))?;
-        let (other, more) = Journal::open(disk, &path.with_extension("journal-1"))?;
+        let (active, mut contents) = Journal::open(disk, first)?;
+        let (other, more) = Journal::open(disk, second)?;
         contents.frames.extend(more.frames);
         let replayed = replay(&mut index, contents.frames, path)?;
         let version = index.version();
