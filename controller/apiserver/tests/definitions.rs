@@ -263,7 +263,7 @@ async fn an_instance_is_stored_under_the_definition_of_that_moment() {
         assert_eq!(send(&router, "DELETE", &definition, Value::Null).await.0, 200);
     })
     .await;
-    assert_eq!(code, 405, "{refused}");
+    assert_eq!(code, 403, "{refused}");
 }
 
 struct Watch(Body);

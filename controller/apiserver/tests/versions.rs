@@ -105,7 +105,7 @@ async fn a_hook_converts_on_every_way_in_and_out() {
 
     let (code, made, warnings) = client.send("POST", v1, &object("v1", "a", json!({"size": "2x3"}))).await;
     assert_eq!((code, made["spec"].clone()), (201, json!({"size": "2x3"})));
-    assert_eq!(warnings, ["299 - \"two.example/v1 Box is deprecated\""]);
+    assert_eq!(warnings, ["299 - \"two.example/v1 Box is deprecated; use two.example/v2 Box\""]);
     let found = client.get(&format!("{v2}/a")).await;
     assert_eq!(found["spec"], json!({"width": 2, "height": 3, "open": false}));
     assert_eq!(found["apiVersion"], "two.example/v2");

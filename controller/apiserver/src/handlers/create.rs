@@ -21,8 +21,8 @@ pub(super) async fn create(core: &Core, call: Call, body: &Bytes) -> Result<Resp
     let (mut object, mut problems) = parse_object(&call.headers, &call.resource, body)?;
     let remarks = write::admit(&call, &mut object, Source::Body(body))?;
     problems.extend(remarks.problems);
-    let mut warnings = write::settle(problems, options.validation, |why| call.cannot_be_handled(why))?;
-    warnings.extend(remarks.warnings);
+    let decoding = write::settle(problems, options.validation, |why| call.cannot_be_handled(why))?;
+    let mut warnings = [decoding.clone(), remarks.warnings].concat();
     write::check_creatable(&call.resource, object::name(&object))?;
     warnings.extend(metadata::warnings(&call.resource, &object, None));
     let write = Write::new(core, &call.resource, options, Part::Main);
@@ -30,6 +30,7 @@ pub(super) async fn create(core: &Core, call: Call, body: &Bytes) -> Result<Resp
         move |txn: &mut crate::store::Txn<'_>| write.finish(txn, |txn| write.insert(txn, object, Ownership::Tracked));
     match core.store().write(insert).await {
         Ok(stored) => written(&call, StatusCode::CREATED, &stored, &warnings),
-        Err(error) => Err(error.with_warnings(warnings)),
+        // What the object itself is like is told of those that are stored only.
+        Err(error) => Err(error.with_warnings(decoding)),
     }
 }

@@ -202,7 +202,10 @@ impl Stream {
     fn look_at_definition(&mut self) {
         if self.definitions.has_changed().unwrap_or_default() {
             self.definitions.mark_unchanged();
+            // Who is woken by a commit waits for its end: the registry is brought up to date as a part of it.
+            let whole = self.core.store().read();
             self.outlived |= !self.core.registry().still_has(&self.resource);
+            drop(whole);
         }
     }
 
