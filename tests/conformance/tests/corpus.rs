@@ -2,6 +2,7 @@
 //! `cargo xtask kubernetes` prints, and `BESSEMER_TEST_DATA` to have people's manifests tried as well.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -37,28 +38,48 @@ async fn answers(access: &Access, files: &[File], crds: &[Value]) -> Vec<Outcome
     outcomes
 }
 
-/// Both must give the same answers but for what `list` accepts, and all of that must still be there.
-fn same(wanted: &[Outcome], found: &[Outcome], list: &[accepted::Accepted]) {
+/// What is wrong with two runs: differences that `list` does not accept, and what it accepts that is not there. By
+/// request and place.
+fn faults(wanted: &[Outcome], found: &[Outcome], list: &[accepted::Accepted]) -> BTreeSet<String> {
     let differences = compare::compare(wanted, found);
     let judgement = accepted::judge(&differences, list);
-    let report = compare::report(wanted, &judgement);
-    println!("{report}");
-    assert!(judgement.unlisted.is_empty() && judgement.vanished.is_empty(), "see the report above");
+    println!("{}", compare::report(wanted, &judgement));
+    let unlisted = judgement.unlisted.iter().map(|difference| format!("{} {}", difference.id, difference.at));
+    let vanished = judgement.vanished.iter().map(|entry| format!("{} vanished", entry.id));
+    unlisted.chain(vanished).collect()
 }
 
-async fn compared(real: &RealApi, files: &[File], crds: &[Value], list: &str) {
+/// Runs `files` on two new servers.
+async fn once(real: &RealApi, files: &[File], crds: &[Value], list: &[accepted::Accepted]) -> BTreeSet<String> {
     let access = Access::load(&real.kubeconfig).unwrap();
     let embedded = Embedded::start().await.unwrap();
     let (wanted, found) = tokio::join!(answers(&access, files, crds), answers(&embedded.access, files, crds));
-    same(&wanted, &found, &accepted::load(&here().join(list)).unwrap());
+    faults(&wanted, &found, list)
+}
+
+/// Both must give the same answers but for what the list accepts, and all of that must still be there. A real server
+/// follows hash tables, clocks and caches here and there: what is wrong once is tried again, and is wrong if it is
+/// wrong twice.
+async fn compared(test: &str, files: &[File], crds: &[Value], list: &str) {
+    let list = accepted::load(&here().join(list)).unwrap();
+    let mut wrong = BTreeSet::new();
+    for round in 0..2 {
+        let Some(real) = real(test).await else { return };
+        let found = once(&real, files, crds, &list).await;
+        wrong = if round == 0 { found } else { wrong.intersection(&found).cloned().collect() };
+        if wrong.is_empty() {
+            return;
+        }
+        println!("wrong in round {round}: {wrong:?}");
+    }
+    panic!("wrong twice, see the reports above: {wrong:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_servers_give_the_same_answers() {
-    let Some(real) = real("both_servers_give_the_same_answers").await else { return };
     let files = corpus::load(&here().join("corpus")).unwrap();
     let crds = run::definitions(&here().join("../../manifests/crds")).unwrap();
-    compared(&real, &files, &crds, "accepted.yaml").await;
+    compared("both_servers_give_the_same_answers", &files, &crds, "accepted.yaml").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -67,10 +88,9 @@ async fn both_servers_treat_peoples_manifests_alike() {
         println!("SKIP no test data: set BESSEMER_TEST_DATA");
         return;
     };
-    let Some(real) = real("both_servers_treat_peoples_manifests_alike").await else { return };
     let crds = run::definitions(&Path::new(&data).join("crds")).unwrap();
     let files = seed::all(Path::new(&data), &crds).unwrap();
-    compared(&real, &files, &crds, "accepted-manifests.yaml").await;
+    compared("both_servers_treat_peoples_manifests_alike", &files, &crds, "accepted-manifests.yaml").await;
 }
 
 /// What differs between two runs of the same server is a fault of the harness.
@@ -83,5 +103,5 @@ async fn a_real_server_agrees_with_itself() {
     let crds = run::definitions(&here().join("../../manifests/crds")).unwrap();
     let (one, other) = (Access::load(&one.kubeconfig).unwrap(), Access::load(&other.kubeconfig).unwrap());
     let (wanted, found) = tokio::join!(answers(&one, &files, &crds), answers(&other, &files, &crds));
-    same(&wanted, &found, &[]);
+    assert_eq!(faults(&wanted, &found, &[]), BTreeSet::new());
 }

@@ -27,7 +27,7 @@ impl Dump {
         let data = std::env::var_os("BESSEMER_TEST_DATA")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
         let Ok(text) = std::fs::read_to_string(data.join("redfish").join(name).join("map.json")) else {
-            println!("skipped: no test data: set BESSEMER_TEST_DATA");
+            println!("SKIP no test data: set BESSEMER_TEST_DATA");
             return None;
         };
         let map: HashMap<String, Value> = serde_json::from_str(&text).unwrap();
