@@ -105,6 +105,7 @@ mod tests {
         ("bessemer-images", &[]),
         ("bessemer-conformance", &["bessemer-apiserver"]),
         ("bessemer-rack", &[]),
+        ("bessemer-fake-bmc", &[]),
         ("bessemer-kube-peer", &[]),
         ("bessemer-bench", &[]),
         ("bench-api", &["bessemer-apiserver", "bessemer-bench", "bessemer-kube-peer"]),
@@ -120,6 +121,7 @@ mod tests {
         "bessemer-pxe",
         "bessemer-images",
         "bessemer-rack",
+        "bessemer-fake-bmc",
         "bessemer-kube-peer",
         "xtask",
     ];
