@@ -13,6 +13,7 @@ mod lanes;
 mod manifests;
 mod peer;
 mod prerequisites;
+mod python;
 mod run;
 mod say;
 mod workspace;

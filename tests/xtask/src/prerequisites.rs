@@ -46,6 +46,20 @@ const NEEDED: [(&str, &str); 24] = [
     ("/usr/lib/systemd/boot/efi/systemd-bootx64.efi", "systemd-boot-efi"),
 ];
 
+/// The same for the lane of BMCs: the peers of `python.rs`, and virtual machines for them.
+const NEEDED_BY_BMCS: [(&str, &str); 6] = [
+    // without it Debian's Python makes no virtual environments
+    ("/usr/share/doc/python3-venv/copyright", "python3-venv"),
+    (LIBVIRT_BINDING, "python3-libvirt"),
+    ("libvirtd", "libvirt-daemon-system"),
+    ("virsh", "libvirt-clients"),
+    ("dnsmasq", "dnsmasq-base"),
+    ("unshare", "util-linux"),
+];
+
+/// Debian's Python binding of libvirt.
+pub(crate) const LIBVIRT_BINDING: &str = "/usr/lib/python3/dist-packages/libvirt.py";
+
 const INSTALL: Duration = Duration::from_secs(900);
 
 /// Cargo's, Go's and the images' files when nothing is built yet; a rack when all is.
@@ -64,7 +78,7 @@ pub(crate) fn for_rack(workspace: &Workspace) -> Result<()> {
     ensure!(cfg!(target_arch = "x86_64"), "the rack's hosts are x86-64: run this on such a machine");
     space(workspace)?;
     memory()?;
-    packages()?;
+    packages(&NEEDED)?;
     go()?;
     Rack::sweep_all()?.iter().for_each(|line| say(format!("an earlier run was interrupted: {line}")));
     Ok(())
@@ -72,12 +86,17 @@ pub(crate) fn for_rack(workspace: &Workspace) -> Result<()> {
 
 /// Installs for the crates' own tests what they look for; without root they say themselves what they lack.
 pub(crate) fn for_unit_tests() -> Result<()> {
-    if rustix::process::geteuid().is_root() { packages() } else { Ok(()) }
+    if rustix::process::geteuid().is_root() { packages(&NEEDED) } else { Ok(()) }
 }
 
-fn packages() -> Result<()> {
+/// The same for the tests of BMCs.
+pub(crate) fn for_bmcs() -> Result<()> {
+    if rustix::process::geteuid().is_root() { packages(&NEEDED_BY_BMCS) } else { Ok(()) }
+}
+
+fn packages(needed: &[(&str, &str)]) -> Result<()> {
     let missing: BTreeSet<&str> =
-        NEEDED.iter().filter(|(what, _)| !present(what)).map(|(_, package)| *package).collect();
+        needed.iter().filter(|(what, _)| !present(what)).map(|(_, package)| *package).collect();
     // the ramdisk's kernel and the images' Debian come from the mirrors that apt knows
     let lists = fs::read_dir("/var/lib/apt/lists").into_iter().flatten().flatten();
     let known = lists.filter(|entry| entry.file_name().to_string_lossy().ends_with("_Packages")).count();
@@ -92,7 +111,7 @@ fn packages() -> Result<()> {
         say(format!("installing {}", names.join(" ")));
         run::must(apt(&[&["install", "--yes", "--no-install-recommends"], names.as_slice()].concat()), until, |_| {})?;
     }
-    match NEEDED.iter().find(|(what, _)| !present(what)) {
+    match needed.iter().find(|(what, _)| !present(what)) {
         Some((what, package)) => bail!("{what} is still missing after apt-get install {package}: is this Debian?"),
         None => Ok(()),
     }

@@ -20,7 +20,7 @@ use rustix::process::Signal;
 use crate::kubernetes::Minor;
 use crate::say::say;
 use crate::workspace::{TEST_DATA_VARIABLE, Workspace};
-use crate::{artefacts, deadline, demo, kubernetes, prerequisites};
+use crate::{artefacts, deadline, demo, kubernetes, prerequisites, python};
 use programs::{Built, How};
 use skips::Allowed;
 use tally::Tally;
@@ -34,7 +34,7 @@ pub(crate) enum Lane {
     Unit,
     /// The embedded Kubernetes API and the kinds, beside a real kube-apiserver
     Api,
-    /// Clients of management controllers
+    /// Management controllers: our clients beside other people's BMCs, our BMC beside other people's clients
     Bmc,
     /// The boot server, with captures and real firmware
     Boot,
@@ -80,7 +80,8 @@ impl Lane {
             Self::Unit | Self::Lint | Self::Agent => 15,
             // twenty, and Kubernetes from nothing
             Self::Api => 40,
-            Self::Bmc | Self::Boot | Self::Hosts | Self::Capi => 10,
+            Self::Bmc => 15,
+            Self::Boot | Self::Hosts | Self::Capi => 10,
             Self::Rack => 65,
         };
         Duration::from_secs(60 * if long { 4 * minutes } else { minutes })
@@ -92,7 +93,8 @@ impl Lane {
             Self::Lint => Duration::from_secs(4 * 60),
             Self::Api => Duration::from_secs(4 * 60) + artefacts::kubernetes_estimate(),
             Self::Unit | Self::Agent => Duration::from_secs(2 * 60),
-            Self::Bmc | Self::Boot | Self::Hosts | Self::Capi => Duration::from_secs(60),
+            Self::Bmc => Duration::from_secs(5 * 60),
+            Self::Boot | Self::Hosts | Self::Capi => Duration::from_secs(60),
             Self::Rack => artefacts::estimate(workspace).0 + demo::PATH_ESTIMATE + rack::FAILURES_ESTIMATE,
         }
     }
@@ -126,6 +128,9 @@ impl Lane {
             let previous = kubernetes::ensure(&run.workspace.root, Minor::Previous, until)?.dir;
             how.environment.push((kubernetes::PREVIOUS_VARIABLE, previous));
         }
+        if self == Self::Bmc {
+            how.environment.push((python::PEERS_VARIABLE, python::ensure(run.workspace, until)?));
+        }
         programs::run_parts(&parts, &how, until, tally)?;
         match self {
             Self::Unit => programs::run_doc_tests(run.workspace, until, tally),
@@ -151,6 +156,9 @@ pub(crate) fn run(workspace: &Workspace, wanted: &Wanted) -> Result<bool> {
         prerequisites::for_rack(workspace)?;
     } else if lanes.iter().any(|lane| lane.needs_tests()) {
         prerequisites::for_unit_tests()?;
+    }
+    if lanes.contains(&Lane::Bmc) {
+        prerequisites::for_bmcs()?;
     }
     let allowed = Allowed::read(&workspace.root.join("tests/allowed-skips.txt"))?;
     let mut whole = Tally::default();

@@ -1,0 +1,93 @@
+//! The Python programs that BMCs are tested beside, from PyPI, in a virtual environment of their own in the build cache.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use bessemer_images::cache::Cache;
+use sha2::{Digest as _, Sha256};
+
+use crate::prerequisites::LIBVIRT_BINDING;
+use crate::say::say;
+use crate::workspace::Workspace;
+use crate::{deadline, run};
+
+/// Tells tests in which folder `sushy-emulator`, `redfishtool` and the like are, and the `python3` that has their
+/// modules.
+pub(crate) const PEERS_VARIABLE: &str = "BESSEMER_PYTHON_PEERS";
+
+/// Debian's: the one its binding of libvirt is made for.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// Of the build cache.
+const SHELF: &str = "python";
+
+/// Everything that is installed, with versions.
+const REQUIREMENTS: &str = "tests/python/requirements.txt";
+
+/// The folder of programs, installed first where they are not there yet.
+pub(crate) fn ensure(workspace: &Workspace, until: Instant) -> Result<PathBuf> {
+    let requirements = workspace.root.join(REQUIREMENTS);
+    let pinned = fs::read(&requirements).with_context(|| format!("cannot read {REQUIREMENTS}"))?;
+    let version = run::must(python(Path::new(PYTHON), &["--version"]), until, |_| {})?;
+    let mut hash = Sha256::new();
+    hash.update(&pinned);
+    hash.update(version);
+    let key: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let cache = Cache::from_env()?;
+    let folder = cache.root().join(SHELF).join(&key);
+    let entry = cache.entry(SHELF, &key, 2, |partial| {
+        say("installing Python peers of BMCs, once");
+        let start = Instant::now();
+        run::must(python(Path::new(PYTHON), &["-m", "venv", &partial.to_string_lossy()]), until, |_| {})?;
+        let mut pip = python(&partial.join("bin/python3"), &["-m", "pip", "install", "--quiet", "--no-deps"]);
+        pip.args(["--disable-pip-version-check", "--only-binary", ":all:", "--requirement"]).arg(&requirements);
+        run::must(pip, until, |_| {})?;
+        libvirt(partial)?;
+        move_programs(partial, &folder)?;
+        say(format!("Python peers: installed in {}", deadline::show(start.elapsed())));
+        anyhow::Ok(())
+    })?;
+    Ok(entry.join("bin"))
+}
+
+/// Programs name their interpreter by its path in the first line: the one where the environment will stay.
+fn move_programs(from: &Path, to: &Path) -> Result<()> {
+    let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
+    for entry in fs::read_dir(Path::new(&*from).join("bin"))?.flatten() {
+        let path = entry.path();
+        if entry.file_type()?.is_file()
+            && let Ok(text) = fs::read_to_string(&path)
+            && text.starts_with("#!")
+        {
+            fs::write(&path, text.replacen(&*from, &to, 1))?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets the environment see Debian's binding, and nothing else of Debian's.
+fn libvirt(environment: &Path) -> Result<()> {
+    let theirs = Path::new(LIBVIRT_BINDING).parent().context("the binding is in no folder")?;
+    let libraries = fs::read_dir(environment.join("lib"))?.flatten().map(|entry| entry.path().join("site-packages"));
+    for ours in libraries {
+        for entry in fs::read_dir(theirs)?.flatten() {
+            let name = entry.file_name();
+            let shown = name.to_string_lossy();
+            if shown.starts_with("libvirt") && (shown.ends_with(".py") || shown.ends_with(".so")) {
+                symlink(entry.path(), ours.join(&name))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn python(interpreter: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(interpreter);
+    // nobody else's modules
+    command.args(arguments).env_remove("PYTHONPATH").env_remove("PYTHONHOME");
+    command
+}
