@@ -2,8 +2,13 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
+use crate::media;
+
 /// Where firmware looks for its boot program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum BootDevice {
     /// No override: firmware's own boot order.
     None,
@@ -11,20 +16,29 @@ pub enum BootDevice {
     Pxe,
     /// The default hard disk.
     Disk,
+    /// An optical drive: the one that virtual media are inserted into, where the BMC tells them apart.
+    Cd,
+    /// A program over HTTP(S) by UEFI's own boot client: at this address where the BMC can be told one, else, or
+    /// without one, at the address that DHCP gives.
+    UefiHttp(Option<String>),
 }
 
 impl fmt::Display for BootDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "no override",
-            Self::Pxe => "pxe",
-            Self::Disk => "disk",
-        })
+        match self {
+            Self::None => f.write_str("no override"),
+            Self::Pxe => f.write_str("pxe"),
+            Self::Disk => f.write_str("disk"),
+            Self::Cd => f.write_str("cd"),
+            Self::UefiHttp(None) => f.write_str("uefi http"),
+            Self::UefiHttp(Some(uri)) => write!(f, "uefi http from {}", media::shown(uri)),
+        }
     }
 }
 
 /// How long a boot override holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum BootLifetime {
     /// For the next boot only.
     Once,
@@ -33,7 +47,8 @@ pub enum BootLifetime {
 }
 
 /// The firmware interface an override is meant for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum BootFirmware {
     /// UEFI.
     Uefi,
@@ -42,7 +57,8 @@ pub enum BootFirmware {
 }
 
 /// What to boot from next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct BootOverride {
     /// Boot source.
     pub device: BootDevice,

@@ -52,6 +52,16 @@ pub enum BmcError {
         /// Which limit it meets.
         why: String,
     },
+    /// What was asked for is wrong in itself; only asking for something else heals it.
+    #[error("bmc {address}, {act}: {why}")]
+    Refused {
+        /// Where.
+        address: String,
+        /// What was asked.
+        act: String,
+        /// What is wrong with it, and what would be accepted.
+        why: String,
+    },
     /// The BMC accepted a write and reads back something else.
     #[error("bmc {address} accepted {wrote} and reads back {read}")]
     Contradicted {
@@ -95,6 +105,7 @@ impl BmcError {
             Self::BadAddress { .. }
             | Self::BadCredentials { .. }
             | Self::Unsupported { .. }
+            | Self::Refused { .. }
             | Self::Contradicted { .. } => false,
         }
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Something that was asked of a [`FakeBmc`] and reached it with the right credentials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// [`Bmc::identify`].
     Identify,
@@ -60,7 +60,7 @@ impl FakeBmc {
     /// The last boot override, if any.
     #[must_use]
     pub fn boot_now(&self) -> Option<BootOverride> {
-        self.lock().boot
+        self.lock().boot.clone()
     }
 
     /// Sets the power state behind the caller's back.
@@ -183,7 +183,7 @@ impl Bmc for FakeClient {
 
     async fn set_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError> {
         let mut state = self.enter()?;
-        state.acts.push(Act::BootOverride(wanted));
+        state.acts.push(Act::BootOverride(wanted.clone()));
         state.boot = Some(wanted);
         Ok(ReadBack::Confirmed)
     }

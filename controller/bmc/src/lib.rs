@@ -9,55 +9,50 @@
 //! in [`connect`].
 
 mod address;
+mod bios;
+mod bmc;
 mod boot;
+mod capabilities;
 mod connector;
+mod console;
 mod credentials;
 mod error;
+mod events;
 #[cfg(feature = "fake")]
 pub mod fake;
+mod firmware;
+mod health;
 mod identity;
+mod inventory;
 mod ipmi;
+mod log;
+mod mac;
+mod media;
 mod power;
 mod redfish;
 mod scheme;
+mod secure_boot;
+mod sensor;
 
 pub use address::Address;
+pub use bios::{Bios, BiosAttribute, BiosChoice, BiosDescription, BiosValue};
+pub use bmc::Bmc;
 pub use boot::{BootDevice, BootFirmware, BootLifetime, BootOverride, ReadBack};
+pub use capabilities::{Capabilities, Capability, Support};
 pub use connector::{BmcConnector, Connector, connect};
+pub use console::{ConsoleAccess, ConsoleKind, ConsoleStream};
 pub use credentials::Credentials;
 pub use error::BmcError;
+pub use events::{Subscription, SubscriptionId};
+pub use firmware::{FirmwareApply, FirmwareImage, FirmwareJob, FirmwareProgress};
+pub use health::Health;
 pub use identity::Identity;
+pub use inventory::{Drive, Firmware, Inventory, MemoryModule, Nic, PowerSupply, Processor};
+pub use log::LogEntry;
+pub use mac::{MacAddress, NotAMacAddress};
+pub use media::{InsertedMedia, MediaKind, MediaSlot, Medium};
 pub use power::{PowerAction, PowerState};
 pub use redfish_client::Trust;
 pub use scheme::{BootVia, Protocol, Scheme};
-
-use async_trait::async_trait;
-
-/// A server's management controller. Cheap to share; calls to one BMC are carried out one after the other.
-///
-/// Every method ends within a deadline of its own (tens of seconds at most), opens or re-opens the session by
-/// itself, and is safe to repeat: a call that failed half-way may simply be made again.
-#[async_trait]
-pub trait Bmc: Send + Sync {
-    /// Who is answering. The cheapest call that proves address, credentials and privilege.
-    async fn identify(&self) -> Result<Identity, BmcError>;
-
-    /// Whether the server is powered now, as the BMC sees it.
-    async fn power_state(&self) -> Result<PowerState, BmcError>;
-
-    /// Asks for a power act and waits until the BMC reports its outcome.
-    ///
-    /// `On` and `ForceOff` return once the state reads back. `Reset` and `Cycle` return once the BMC has accepted
-    /// them and reports the server powered. `GracefulOff` only delivers the request: the operating system may
-    /// rightly ignore it, so whoever asks watches [`Bmc::power_state`] and decides when to force.
-    ///
-    /// # Errors
-    /// [`BmcError::NotApplied`] when the BMC accepted the act and still reads the other state at the deadline.
-    async fn power(&self, action: PowerAction) -> Result<(), BmcError>;
-
-    /// Chooses what the server boots from next, and reads the choice back.
-    ///
-    /// # Errors
-    /// [`BmcError::Contradicted`] when the BMC accepted the write and reads back another device.
-    async fn set_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError>;
-}
+pub use secure_boot::SecureBoot;
+pub use sensor::{Sensor, SensorKind, Thresholds};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::{Address, BmcError};
@@ -15,7 +16,8 @@ const POLL_FIRST: Duration = Duration::from_millis(200);
 const POLL_MAX: Duration = Duration::from_secs(2);
 
 /// Whether the server's main power is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum PowerState {
     /// Main power is on; the operating system may still be booting, or hung.
     On,
@@ -33,7 +35,8 @@ impl fmt::Display for PowerState {
 }
 
 /// A change of power that can be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum PowerAction {
     /// Power on; nothing happens when it is on already.
     On,

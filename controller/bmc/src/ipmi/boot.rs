@@ -15,7 +15,10 @@ impl IpmiBmc {
             Ok(()) | Err(IpmiError::Completion { .. }) => {}
             Err(error) => return Err(self.explain(ACT, error)),
         }
-        let flags = flags(wanted);
+        let flags = flags(&wanted).map_err(|why| BmcError::Unsupported {
+            act: format!("bmc {}, {ACT}", self.address),
+            why: why.to_owned(),
+        })?;
         self.execute(ACT, &SetBootFlags(flags)).await?;
         let report = match self.client.execute(&GetBootFlags).await {
             Ok(report) => report,
@@ -36,21 +39,24 @@ impl IpmiBmc {
     }
 }
 
-fn flags(wanted: BootOverride) -> BootFlags {
+fn flags(wanted: &BootOverride) -> Result<BootFlags, &'static str> {
     let device = match wanted.device {
         // The valid bit goes too, or firmware would go on heeding the empty override.
         BootDevice::None => {
-            return BootFlags { valid: false, persistent: false, efi: false, device: command::BootDevice::None };
+            return Ok(BootFlags { valid: false, persistent: false, efi: false, device: command::BootDevice::None });
         }
         BootDevice::Pxe => command::BootDevice::Pxe,
         BootDevice::Disk => command::BootDevice::HardDrive,
+        // The selector of CD and DVD (IPMI 2.0, table 28-14).
+        BootDevice::Cd => command::BootDevice::Other(5),
+        BootDevice::UefiHttp(_) => return Err("ipmi has no boot flag for http; ask for pxe, or use redfish"),
     };
-    BootFlags {
+    Ok(BootFlags {
         valid: true,
         persistent: wanted.lifetime == BootLifetime::Persistent,
         efi: wanted.firmware == BootFirmware::Uefi,
         device,
-    }
+    })
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -85,9 +91,9 @@ mod tests {
 
     #[test]
     fn verdicts() {
-        let pxe = flags(BootOverride::once(BootDevice::Pxe));
-        let none = flags(BootOverride::once(BootDevice::None));
-        let disk = flags(BootOverride::once(BootDevice::Disk));
+        let pxe = flags(&BootOverride::once(BootDevice::Pxe)).unwrap();
+        let none = flags(&BootOverride::once(BootDevice::None)).unwrap();
+        let disk = flags(&BootOverride::once(BootDevice::Disk)).unwrap();
         let bare = |flags: BootFlags| BootFlags { valid: false, persistent: false, efi: false, ..flags };
         for (wrote, read, confirmed, contradicted) in [
             (pxe, pxe, true, false),
@@ -117,6 +123,7 @@ mod tests {
             firmware: BootFirmware::Legacy,
         };
         let expected = BootFlags { valid: true, persistent: true, efi: false, device: command::BootDevice::HardDrive };
-        assert_eq!(flags(wish), expected);
+        assert_eq!(flags(&wish), Ok(expected));
+        assert!(flags(&BootOverride::once(BootDevice::UefiHttp(None))).unwrap_err().contains("use redfish"));
     }
 }

@@ -64,8 +64,8 @@ impl Bmc for IpmiBmc {
             vendor: Some(format!("IANA {}", id.manufacturer)),
             model: Some(format!("product {}", id.product)),
             firmware: Some(format!("{}.{:02}", id.firmware_major, id.firmware_minor)),
-            serial: None,
             uuid: system_guid.map(hex),
+            ..Identity::default()
         })
     }
 

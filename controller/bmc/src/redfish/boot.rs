@@ -35,15 +35,17 @@ impl Wish {
 }
 
 /// What to write for `wanted`, in this BMC's words.
-fn wish(wanted: BootOverride, boot: &Resource) -> Result<Wish, String> {
+fn wish(wanted: &BootOverride, boot: &Resource) -> Result<Wish, String> {
     if boot.value("Boot/BootSourceOverrideEnabled").is_none() && boot.value("Boot/BootSourceOverrideTarget").is_none() {
         return Err(format!("{} has no boot override", boot.uri()));
     }
-    let words: &[&str] = match wanted.device {
+    let words: &[&str] = match &wanted.device {
         // The target is left out: HPE refuses it beside Disabled.
         BootDevice::None => return Ok(Wish { enabled: "Disabled", target: None, mode: None }),
         BootDevice::Pxe => &["Pxe", "UefiPxe"],
         BootDevice::Disk => &["Hdd"],
+        BootDevice::Cd => &["Cd", "UsbCd", "UefiCd", "CD/DVD"],
+        BootDevice::UefiHttp(_) => &["UefiHttp"],
     };
     let listed = boot.texts("Boot/BootSourceOverrideTarget@Redfish.AllowableValues");
     let target = if listed.is_empty() {
@@ -106,7 +108,7 @@ impl RedfishBmc {
         let settings = self.settings_with_boot(&system).await?;
         // Where the settings hold the boot fields, the system's own are read-only or only say what was used last.
         let place = settings.as_ref().unwrap_or(&system);
-        let wish = wish(wanted, place).map_err(unsupported)?;
+        let wish = wish(&wanted, place).map_err(unsupported)?;
         if wish.is_met(place) {
             // Some firmware restores its whole boot order after any write (Lenovo).
             return Ok(ReadBack::Confirmed);
@@ -163,26 +165,26 @@ mod tests {
     #[test]
     fn wishes_in_the_words_of_the_bmc() {
         let pxe = BootOverride::once(BootDevice::Pxe);
-        let body = |wanted, boot| wish(wanted, &system(boot)).map(|wish| wish.body()["Boot"].clone());
+        let body = |wanted: &BootOverride, boot| wish(wanted, &system(boot)).map(|wish| wish.body()["Boot"].clone());
         let plain = json!({"BootSourceOverrideEnabled": "Disabled", "BootSourceOverrideTarget": "None"});
         assert_eq!(
-            body(pxe, plain.clone()).unwrap(),
+            body(&pxe, plain.clone()).unwrap(),
             json!({"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Pxe"})
         );
         let mut moded = plain.clone();
         moded["BootSourceOverrideMode"] = "Legacy".into();
-        assert_eq!(body(pxe, moded).unwrap()["BootSourceOverrideMode"], "UEFI");
+        assert_eq!(body(&pxe, moded).unwrap()["BootSourceOverrideMode"], "UEFI");
         let mut null = plain.clone();
         null["BootSourceOverrideMode"] = Value::Null;
-        assert_eq!(body(pxe, null).unwrap().get("BootSourceOverrideMode"), None);
+        assert_eq!(body(&pxe, null).unwrap().get("BootSourceOverrideMode"), None);
         let mut x10 = plain.clone();
         x10["BootSourceOverrideTarget@Redfish.AllowableValues"] = json!(["None", "UefiPxe", "CD/DVD"]);
-        assert_eq!(body(pxe, x10.clone()).unwrap()["BootSourceOverrideTarget"], "UefiPxe");
+        assert_eq!(body(&pxe, x10.clone()).unwrap()["BootSourceOverrideTarget"], "UefiPxe");
         let disk = BootOverride::once(BootDevice::Disk);
-        assert!(body(disk, x10).unwrap_err().contains("it boots only from None, UefiPxe, CD/DVD"));
+        assert!(body(&disk, x10).unwrap_err().contains("it boots only from None, UefiPxe, CD/DVD"));
         let none = BootOverride::once(BootDevice::None);
-        assert_eq!(body(none, plain).unwrap(), json!({"BootSourceOverrideEnabled": "Disabled"}));
-        assert!(body(pxe, json!({"BootOrder": ["Boot0001"]})).unwrap_err().contains("no boot override"));
+        assert_eq!(body(&none, plain).unwrap(), json!({"BootSourceOverrideEnabled": "Disabled"}));
+        assert!(body(&pxe, json!({"BootOrder": ["Boot0001"]})).unwrap_err().contains("no boot override"));
     }
 
     #[test]

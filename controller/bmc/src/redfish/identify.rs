@@ -45,6 +45,7 @@ fn identity(root: &Resource, system: &Resource, manager: Option<&Resource>) -> I
         firmware: own(manager.and_then(|manager| manager.text("FirmwareVersion"))),
         serial: own(tag.or(serial)),
         uuid: own(system.text("UUID")).map(|uuid| uuid.to_ascii_lowercase()),
+        ..Identity::default()
     }
 }
 

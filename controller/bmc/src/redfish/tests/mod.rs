@@ -77,7 +77,7 @@ async fn an_override_that_is_set_is_not_written_again() {
     let bmc = bmc(&dump, "").await;
     let pxe = BootOverride::once(BootDevice::Pxe);
     for _ in 0..2 {
-        assert_eq!(bmc.set_boot_override(pxe).await.unwrap(), ReadBack::Confirmed);
+        assert_eq!(bmc.set_boot_override(pxe.clone()).await.unwrap(), ReadBack::Confirmed);
     }
     let body = json!({"Boot": {
         "BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Pxe", "BootSourceOverrideMode": "UEFI",

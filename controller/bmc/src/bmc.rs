@@ -1,0 +1,147 @@
+//! The trait itself: what can be asked of a management controller, whatever it speaks.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+use crate::{
+    Bios, BiosValue, BmcError, BootOverride, Capabilities, ConsoleAccess, ConsoleStream, FirmwareImage, FirmwareJob,
+    FirmwareProgress, Identity, InsertedMedia, Inventory, LogEntry, MediaKind, MediaSlot, Medium, PowerAction,
+    PowerState, ReadBack, SecureBoot, Sensor, Subscription, SubscriptionId,
+};
+
+/// A server's management controller. Cheap to share; calls to one BMC are carried out one after the other.
+///
+/// Every method ends within a deadline of its own, opens or re-opens the session by itself, and is safe to repeat: a
+/// call that failed half-way may simply be made again. Acts and small reads take tens of seconds at most;
+/// [`Bmc::inventory`], [`Bmc::sensors`], [`Bmc::bios`] and [`Bmc::log_entries`] read dozens of resources from slow
+/// machines and may take a few minutes.
+///
+/// What one BMC cannot do is [`BmcError::Unsupported`], which says what was asked and which limit it meets. The methods
+/// with a body here are those that no BMC must have.
+#[async_trait]
+pub trait Bmc: Send + Sync {
+    /// Who is answering. The cheapest call that proves address, credentials and privilege.
+    async fn identify(&self) -> Result<Identity, BmcError>;
+
+    /// Whether the server is powered now, as the BMC sees it.
+    async fn power_state(&self) -> Result<PowerState, BmcError>;
+
+    /// Asks for a power act and waits until the BMC reports its outcome.
+    ///
+    /// `On` and `ForceOff` return once the state reads back. `Reset` and `Cycle` return once the BMC has accepted
+    /// them and reports the server powered. `GracefulOff` only delivers the request: the operating system may
+    /// rightly ignore it, so whoever asks watches [`Bmc::power_state`] and decides when to force.
+    ///
+    /// # Errors
+    /// [`BmcError::NotApplied`] when the BMC accepted the act and still reads the other state at the deadline.
+    async fn power(&self, action: PowerAction) -> Result<(), BmcError>;
+
+    /// Chooses what the server boots from next, and reads the choice back.
+    ///
+    /// # Errors
+    /// [`BmcError::Contradicted`] when the BMC accepted the write and reads back another device.
+    async fn set_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError>;
+
+    /// What this BMC can do, found out by asking it, with the reason where it cannot.
+    async fn capabilities(&self) -> Result<Capabilities, BmcError> {
+        Err(unsupported("finding out what the bmc can do"))
+    }
+
+    /// The slots for virtual media, and what is in them; those that cannot be used are left out.
+    async fn media(&self) -> Result<Vec<MediaSlot>, BmcError> {
+        Err(unsupported("listing virtual media"))
+    }
+
+    /// Puts `medium` into a slot of its kind and reads it back. What was in the slot is ejected first, also where it is
+    /// said to be the same: a slot that still names an address need not serve it.
+    ///
+    /// # Errors
+    /// [`BmcError::Contradicted`] or [`BmcError::NotApplied`] when the BMC accepted it and the slot stays without it.
+    async fn insert_media(&self, medium: &Medium) -> Result<InsertedMedia, BmcError> {
+        Err(unsupported(&format!("inserting {medium}")))
+    }
+
+    /// Empties all slots for media of `kind` and reads back that they are empty. Nothing inserted is a success. The
+    /// server should be off or past needing it: a medium pulled under a running system gives it I/O errors.
+    async fn eject_media(&self, kind: MediaKind) -> Result<ReadBack, BmcError> {
+        Err(unsupported(&format!("ejecting a virtual {kind}")))
+    }
+
+    /// The hardware as the BMC knows it. Parts that the BMC does not tell of are empty lists; numbers it gives as
+    /// nonsense (no memory in a server that is off) are left out. The host's own view is better where there is one.
+    async fn inventory(&self) -> Result<Inventory, BmcError> {
+        Err(unsupported("reading the inventory"))
+    }
+
+    /// Temperatures, fans, power and voltages as they read now.
+    async fn sensors(&self) -> Result<Vec<Sensor>, BmcError> {
+        Err(unsupported("reading sensors"))
+    }
+
+    /// Whether firmware checks signatures of what it boots.
+    async fn secure_boot(&self) -> Result<SecureBoot, BmcError> {
+        Err(unsupported("reading the state of secure boot"))
+    }
+
+    /// Switches the check of signatures on or off from the next boot on, and reads the wish back.
+    async fn set_secure_boot(&self, enabled: bool) -> Result<ReadBack, BmcError> {
+        Err(unsupported(if enabled { "switching secure boot on" } else { "switching secure boot off" }))
+    }
+
+    /// Firmware's settings, with what they may be set to.
+    async fn bios(&self) -> Result<Bios, BmcError> {
+        Err(unsupported("reading bios settings"))
+    }
+
+    /// Changes settings of firmware by name, at once or at the next boot as the BMC sees fit, and reads them back.
+    /// Settings that are as wished already are not written.
+    ///
+    /// # Errors
+    /// [`BmcError::Refused`] names a setting that does not exist, is read-only or cannot have that value; then none is
+    /// written.
+    async fn set_bios(&self, wanted: &BTreeMap<String, BiosValue>) -> Result<ReadBack, BmcError> {
+        let names: Vec<&str> = wanted.keys().map(String::as_str).collect();
+        Err(unsupported(&format!("changing bios settings ({})", names.join(", "))))
+    }
+
+    /// Starts to put new firmware on the BMC or a part of the server; [`Bmc::firmware_progress`] follows it.
+    async fn start_firmware_update(&self, image: &FirmwareImage) -> Result<FirmwareJob, BmcError> {
+        Err(unsupported(&format!("updating firmware from {image}")))
+    }
+
+    /// How far a firmware update is. The job may be kept in writing and asked for by another process.
+    async fn firmware_progress(&self, job: &FirmwareJob) -> Result<FirmwareProgress, BmcError> {
+        Err(unsupported(&format!("following firmware update {job}")))
+    }
+
+    /// Asks the BMC to send its events somewhere. A subscription of the same destination and context that is there
+    /// already is taken over, not made twice.
+    async fn subscribe(&self, subscription: &Subscription) -> Result<SubscriptionId, BmcError> {
+        Err(unsupported(&format!("sending events to {}", subscription.destination)))
+    }
+
+    /// Ends a subscription; that it is not there any more is a success.
+    async fn unsubscribe(&self, subscription: &SubscriptionId) -> Result<(), BmcError> {
+        Err(unsupported(&format!("ending the subscription {subscription}")))
+    }
+
+    /// The newest entries of the BMC's logs, newest first, at most `limit` of them in all.
+    async fn log_entries(&self, limit: usize) -> Result<Vec<LogEntry>, BmcError> {
+        Err(unsupported(&format!("reading the newest {limit} log entries")))
+    }
+
+    /// The ways to the server's console that the BMC offers.
+    async fn console(&self) -> Result<Vec<ConsoleAccess>, BmcError> {
+        Err(unsupported("looking for the console"))
+    }
+
+    /// Opens the server's serial console. Dropping the stream ends it.
+    async fn open_console(&self) -> Result<Box<dyn ConsoleStream>, BmcError> {
+        Err(unsupported("opening the console"))
+    }
+}
+
+fn unsupported(act: &str) -> BmcError {
+    BmcError::Unsupported { act: act.to_owned(), why: "there is no such thing in this protocol".to_owned() }
+}
