@@ -41,7 +41,7 @@ pub trait Bmc: Send + Sync {
     ///
     /// # Errors
     /// [`BmcError::Contradicted`] when the BMC accepted the write and reads back another device.
-    async fn set_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError>;
+    async fn set_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError>;
 
     /// What this BMC can do, found out by asking it, with the reason where it cannot.
     async fn capabilities(&self) -> Result<Capabilities, BmcError> {

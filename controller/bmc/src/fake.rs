@@ -181,10 +181,10 @@ impl Bmc for FakeClient {
         Ok(())
     }
 
-    async fn set_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError> {
+    async fn set_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
         let mut state = self.enter()?;
         state.acts.push(Act::BootOverride(wanted.clone()));
-        state.boot = Some(wanted);
+        state.boot = Some(wanted.clone());
         Ok(ReadBack::Confirmed)
     }
 }

@@ -9,13 +9,13 @@ use crate::{BmcError, BootDevice, BootFirmware, BootLifetime, BootOverride, Read
 const ACT: &str = "setting the boot override";
 
 impl IpmiBmc {
-    pub(super) async fn write_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError> {
+    pub(super) async fn write_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
         match self.client.execute(&KeepBootFlagsValid).await {
             // Optional, and its absence only means that power on has to follow within a minute.
             Ok(()) | Err(IpmiError::Completion { .. }) => {}
             Err(error) => return Err(self.explain(ACT, error)),
         }
-        let flags = flags(&wanted).map_err(|why| BmcError::Unsupported {
+        let flags = flags(wanted).map_err(|why| BmcError::Unsupported {
             act: format!("bmc {}, {ACT}", self.address),
             why: why.to_owned(),
         })?;

@@ -77,7 +77,7 @@ impl Bmc for IpmiBmc {
         self.act_on_power(action).await
     }
 
-    async fn set_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError> {
+    async fn set_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
         self.write_boot_override(wanted).await
     }
 }

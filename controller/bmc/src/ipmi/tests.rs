@@ -41,7 +41,7 @@ async fn a_first_boot_from_the_network() {
     assert!(identity.uuid.unwrap().starts_with("a12345"));
     assert_eq!(bmc.power_state().await.unwrap(), PowerState::Off);
 
-    let read_back = bmc.set_boot_override(BootOverride::once(BootDevice::Pxe)).await.unwrap();
+    let read_back = bmc.set_boot_override(&BootOverride::once(BootDevice::Pxe)).await.unwrap();
     assert!(matches!(read_back, ReadBack::Unverifiable(_)), "{read_back:?}");
     assert_eq!(sim.read("boot"), "pxe");
     bmc.power(PowerAction::On).await.unwrap();
@@ -52,10 +52,10 @@ async fn a_first_boot_from_the_network() {
 
     let disk =
         BootOverride { device: BootDevice::Disk, lifetime: BootLifetime::Persistent, firmware: BootFirmware::Uefi };
-    let read_back = bmc.set_boot_override(disk).await.unwrap();
+    let read_back = bmc.set_boot_override(&disk).await.unwrap();
     assert!(matches!(read_back, ReadBack::Unverifiable(_)), "{read_back:?}");
     assert_eq!(sim.read("boot"), "default");
-    assert_eq!(bmc.set_boot_override(BootOverride::once(BootDevice::None)).await.unwrap(), ReadBack::Confirmed);
+    assert_eq!(bmc.set_boot_override(&BootOverride::once(BootDevice::None)).await.unwrap(), ReadBack::Confirmed);
     assert_eq!(sim.read("boot"), "none");
 
     bmc.power(PowerAction::Cycle).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_bmc_that_accepts_and_does_nothing_is_found_out() {
     let bmc = bmc(&sim, sim::USER, sim::PASSWORD);
     let error = bmc.power(PowerAction::On).await.unwrap_err();
     assert!(matches!(&error, BmcError::NotApplied { .. }), "{error:?}");
-    let error = bmc.set_boot_override(BootOverride::once(BootDevice::Pxe)).await.unwrap_err();
+    let error = bmc.set_boot_override(&BootOverride::once(BootDevice::Pxe)).await.unwrap_err();
     assert!(matches!(&error, BmcError::Contradicted { .. }), "{error:?}");
 }
 

@@ -102,13 +102,13 @@ fn shown(enabled: Option<&str>, target: Option<&str>, mode: Option<&str>) -> Str
 }
 
 impl RedfishBmc {
-    pub(super) async fn write_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError> {
+    pub(super) async fn write_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
         let unsupported = |why: String| BmcError::Unsupported { act: format!("bmc {}, {ACT}", self.address), why };
         let system = self.system(ACT).await?;
         let settings = self.settings_with_boot(&system).await?;
         // Where the settings hold the boot fields, the system's own are read-only or only say what was used last.
         let place = settings.as_ref().unwrap_or(&system);
-        let wish = wish(&wanted, place).map_err(unsupported)?;
+        let wish = wish(wanted, place).map_err(unsupported)?;
         if wish.is_met(place) {
             // Some firmware restores its whole boot order after any write (Lenovo).
             return Ok(ReadBack::Confirmed);

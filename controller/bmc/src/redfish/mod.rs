@@ -61,7 +61,7 @@ impl Bmc for RedfishBmc {
         self.act_on_power(action).await
     }
 
-    async fn set_boot_override(&self, wanted: BootOverride) -> Result<ReadBack, BmcError> {
+    async fn set_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
         self.write_boot_override(wanted).await
     }
 }

@@ -46,7 +46,7 @@ async fn real_bmcs_are_known_powered_and_booted() {
         let identity = bmc.identify().await.unwrap();
         println!("{name}: {identity} {:?}", identity.uuid);
         assert_eq!(identity.vendor.as_deref().unwrap_or_default(), vendor, "{name}");
-        let answer = bmc.set_boot_override(BootOverride::once(BootDevice::Pxe)).await;
+        let answer = bmc.set_boot_override(&BootOverride::once(BootDevice::Pxe)).await;
         let answer = format!("{answer:?}");
         println!("{name}: {answer} {:?}", dump.writes());
         assert!(answer.contains(read_back), "{name}: {answer}");
@@ -65,7 +65,7 @@ async fn of_several_systems_the_address_names_one() {
     assert!(error.contains("/redfish/v1/Systems/Node0, /redfish/v1/Systems/Node1"), "{error}");
     let node = bmc(&dump, "/redfish/v1/Systems/Node2").await;
     assert_eq!(node.power_state().await.unwrap(), PowerState::On);
-    let error = node.set_boot_override(BootOverride::once(BootDevice::Pxe)).await.unwrap_err();
+    let error = node.set_boot_override(&BootOverride::once(BootDevice::Pxe)).await.unwrap_err();
     assert!(matches!(&error, BmcError::Unsupported { .. }), "{error}");
     let error = bmc(&dump, "/redfish/v1/Systems/1").await.identify().await.unwrap_err().to_string();
     assert!(error.contains("there is no /redfish/v1/Systems/1 on this bmc"), "{error}");
@@ -77,7 +77,7 @@ async fn an_override_that_is_set_is_not_written_again() {
     let bmc = bmc(&dump, "").await;
     let pxe = BootOverride::once(BootDevice::Pxe);
     for _ in 0..2 {
-        assert_eq!(bmc.set_boot_override(pxe.clone()).await.unwrap(), ReadBack::Confirmed);
+        assert_eq!(bmc.set_boot_override(&pxe).await.unwrap(), ReadBack::Confirmed);
     }
     let body = json!({"Boot": {
         "BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Pxe", "BootSourceOverrideMode": "UEFI",
@@ -85,8 +85,8 @@ async fn an_override_that_is_set_is_not_written_again() {
     assert_eq!(dump.writes(), [(format!("PATCH {R750}"), body)]);
     let disk =
         BootOverride { device: BootDevice::Disk, lifetime: BootLifetime::Persistent, firmware: BootFirmware::Uefi };
-    assert_eq!(bmc.set_boot_override(disk).await.unwrap(), ReadBack::Confirmed);
-    assert_eq!(bmc.set_boot_override(BootOverride::once(BootDevice::None)).await.unwrap(), ReadBack::Confirmed);
+    assert_eq!(bmc.set_boot_override(&disk).await.unwrap(), ReadBack::Confirmed);
+    assert_eq!(bmc.set_boot_override(&BootOverride::once(BootDevice::None)).await.unwrap(), ReadBack::Confirmed);
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn a_bmc_that_accepts_and_does_nothing_is_found_out() {
     let bmc = bmc(&dump.clone().deaf(), "").await;
     let error = bmc.power(PowerAction::ForceOff).await.unwrap_err();
     assert!(matches!(&error, BmcError::NotApplied { .. }), "{error:?}");
-    let error = bmc.set_boot_override(BootOverride::once(BootDevice::Pxe)).await.unwrap_err();
+    let error = bmc.set_boot_override(&BootOverride::once(BootDevice::Pxe)).await.unwrap_err();
     assert!(matches!(&error, BmcError::Contradicted { .. }), "{error:?}");
     assert!(error.to_string().contains("enabled Disabled, target None, mode UEFI"), "{error}");
 }

@@ -180,7 +180,7 @@ impl HostReconciler {
                 Ok(Answer::Identified { identity, powered_on })
             }
             Effect::SetOverride(wanted) => {
-                let read_back = bmc.set_boot_override(*wanted).await.map_err(failure)?;
+                let read_back = bmc.set_boot_override(wanted).await.map_err(failure)?;
                 tracing::debug!(host = %key, %wanted, ?read_back, "boot override");
                 Ok(Answer::Done)
             }
