@@ -5,6 +5,7 @@ mod boot;
 mod errors;
 mod identify;
 mod power;
+mod quirks;
 mod system;
 #[cfg(test)]
 mod tests;

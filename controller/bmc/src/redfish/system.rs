@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_among_the_systems() {
+    fn q64_q65_the_server_among_the_systems() {
         let chosen = |members: &[Resource]| choose(members).map(|at| at.id().to_owned());
         assert_eq!(chosen(&[server("DGX"), member("HGX_Baseboard_0", json!({"PowerState": "On"}))]).unwrap(), "DGX");
         assert_eq!(chosen(&[member("Capabilities", json!({})), server("Self")]).unwrap(), "Self");

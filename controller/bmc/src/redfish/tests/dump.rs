@@ -89,7 +89,7 @@ async fn handle(State(dump): State<Dump>, request: Request) -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-fn merge(into: &mut Value, change: Value) {
+pub(super) fn merge(into: &mut Value, change: Value) {
     match (into, change) {
         (Value::Object(fields), Value::Object(change)) => {
             for (name, value) in change {

@@ -1,6 +1,9 @@
 //! The trait against the answers of real BMCs.
 
+mod boot;
 mod dump;
+mod power;
+mod scripted;
 
 use std::time::Duration;
 
