@@ -11,18 +11,12 @@ use crate::answer::Answer;
 use crate::etag::ladder;
 use crate::retry::{Failure, is_worth_another, pause};
 use crate::session::{Door, Pass, end};
-use crate::task::{self, TaskEnd, TaskState};
+use crate::task;
 use crate::wire::{Request, Wire};
 use crate::{Action, Fault, Login, Options, RedfishError, Reference, Resource};
 
 /// Pages followed in one collection.
 const PAGES: usize = 100;
-
-/// Between two looks at a task, where the service does not say.
-const TASK_PERIOD: Duration = Duration::from_secs(2);
-
-/// How long a task that was just made may be unknown to the service that made it (Dell).
-const TASK_BIRTH: Duration = Duration::from_secs(10);
 
 /// A client of one Redfish service. Cheap to clone; all clones share the session. When the last one is dropped inside
 /// a tokio runtime without [`Client::close`], the session is ended in the background.
@@ -227,54 +221,21 @@ impl Client {
         }
     }
 
-    /// Follows the task of `reply` to its end, at most for `patience`; `progress` is told each state seen.
-    ///
-    /// # Errors
-    /// [`RedfishError::Task`] when it ends badly, [`RedfishError::TaskUnfinished`] when it does not end in time, and
-    /// every other error of reading it.
-    pub async fn follow(
-        &self,
-        reply: &Reply,
-        patience: Duration,
-        mut progress: impl FnMut(&TaskState),
-    ) -> Result<TaskEnd, RedfishError> {
-        let Some(task) = &reply.task else { return Ok(TaskEnd::Immediate) };
-        let start = Instant::now();
-        let mut last: Option<String> = None;
-        loop {
-            let request = Request { method: &Method::GET, to: task, body: None, if_match: None };
-            let answer = match self.send(request, |answer, url| answer.json(&Method::GET, url).map(|_| ())).await {
-                Ok(answer) => Some(answer),
-                Err(error) if error.is_not_found() && last.is_some() => return Ok(TaskEnd::Vanished),
-                Err(error) if error.is_not_found() && start.elapsed() < TASK_BIRTH => None,
-                Err(error) => return Err(error),
-            };
-            let mut wait = TASK_PERIOD;
-            if let Some(answer) = answer {
-                wait = answer.retry_after().unwrap_or(wait).min(self.inner.options.longest_pause);
-                let body = answer.json(&Method::GET, &self.inner.wire.url(task))?;
-                let state = task::state(answer.status, body.as_ref());
-                progress(&state);
-                match state {
-                    TaskState::Done => return Ok(TaskEnd::Done),
-                    TaskState::Failed { state, fault } => {
-                        return Err(RedfishError::Task { task: task.to_string(), state, fault });
-                    }
-                    TaskState::Running { state, .. } => last = Some(state),
-                }
-            }
-            let next = Instant::now() + wait;
-            if next > start + patience {
-                let state = last.unwrap_or_else(|| "unknown".to_owned());
-                return Err(RedfishError::TaskUnfinished { task: task.to_string(), state, after: patience });
-            }
-            sleep_until(next).await;
-        }
-    }
-
     /// Ends the session with the service. Any call after it opens a new one.
     pub async fn close(&self) {
         self.inner.door.leave(&self.inner.wire).await;
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.inner.options
+    }
+
+    pub(crate) fn wire(&self) -> &Wire {
+        &self.inner.wire
+    }
+
+    pub(crate) fn door(&self) -> &Door {
+        &self.inner.door
     }
 
     fn reference(&self, link: &str) -> Result<Reference, RedfishError> {
@@ -284,11 +245,11 @@ impl Client {
         })
     }
 
-    fn reply(&self, method: &Method, to: &Reference, answer: &Answer) -> Reply {
+    pub(crate) fn reply(&self, method: &Method, to: &Reference, answer: &Answer) -> Reply {
         // A success with a page for people in it is still a success.
         let body = answer.json(method, &self.inner.wire.url(to)).ok().flatten();
         let location = answer.location();
-        let task = task::monitor(answer.status, location.clone(), body.as_ref());
+        let task = task::started(answer.status, location.as_ref(), body.as_ref());
         Reply { status: answer.status, location, body, task }
     }
 
@@ -298,8 +259,17 @@ impl Client {
         request: Request<'_>,
         accept: impl Fn(&Answer, &str) -> Result<(), RedfishError>,
     ) -> Result<Answer, RedfishError> {
+        self.send_until(Instant::now() + self.inner.options.deadline, request, accept).await
+    }
+
+    /// As [`Client::send`], until a time of the caller's.
+    pub(crate) async fn send_until(
+        &self,
+        until: Instant,
+        request: Request<'_>,
+        accept: impl Fn(&Answer, &str) -> Result<(), RedfishError>,
+    ) -> Result<Answer, RedfishError> {
         let options = &self.inner.options;
-        let until = Instant::now() + options.deadline;
         let mut attempt = 1;
         loop {
             let (error, retry_after) = match self.authenticated(request, until).await {

@@ -1,7 +1,10 @@
 //! One HTTP exchange with one service, within its limits: requests at once, silence, size of a body, redirects. Knows
 //! nothing of sessions or retries.
 
+mod long;
+
 use std::error::Error as _;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -13,6 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use crate::answer::Answer;
+use crate::compressed::plain;
 use crate::{Options, RedfishError, Reference};
 
 /// Redirects followed for one request.
@@ -29,6 +33,9 @@ pub(crate) struct Request<'a> {
 
 pub(crate) struct Wire {
     http: reqwest::Client,
+    /// As `http`, for exchanges that are long by nature; made when the first one is.
+    patient: OnceLock<reqwest::Client>,
+    options: Options,
     base: Url,
     slots: Semaphore,
     read_timeout: Duration,
@@ -38,21 +45,18 @@ pub(crate) struct Wire {
 impl Wire {
     pub(crate) fn new(service: &str, options: &Options) -> Result<Self, RedfishError> {
         let base = base(service)?;
-        let trust = |problem: String| RedfishError::Trust { url: base.to_string(), problem };
-        let tls = options.trust.client_config().map_err(trust)?;
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .connect_timeout(options.connect_timeout)
-            .read_timeout(options.read_timeout)
-            .pool_max_idle_per_host(if options.keep_alive { options.concurrency } else { 0 })
-            .redirect(Policy::none())
-            .http1_only()
-            // A proxy meant for the internet does not lead to a BMC.
-            .no_proxy()
-            .build()
-            .map_err(|error| trust(root_cause(&error)))?;
+        let http = http_client(options, Some(options.read_timeout))
+            .map_err(|problem| RedfishError::Trust { url: base.to_string(), problem })?;
         let slots = Semaphore::new(options.concurrency.max(1));
-        Ok(Self { http, base, slots, read_timeout: options.read_timeout, body_limit: options.body_limit })
+        Ok(Self {
+            http,
+            patient: OnceLock::new(),
+            options: options.clone(),
+            base,
+            slots,
+            read_timeout: options.read_timeout,
+            body_limit: options.body_limit,
+        })
     }
 
     /// Where `reference` is, for people.
@@ -129,7 +133,11 @@ impl Wire {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(body.freeze())
+        plain(body.freeze(), self.body_limit).map_err(|problem| RedfishError::Body {
+            method: request.method.clone(),
+            url: self.url(request.to),
+            problem,
+        })
     }
 
     /// Only reads are sent again elsewhere, and only within this service: a write and a password go nowhere else.
@@ -166,6 +174,21 @@ impl Wire {
         }
         RedfishError::Connection { method, url, why, sent: answering || !error.is_connect() }
     }
+}
+
+fn http_client(options: &Options, silence: Option<Duration>) -> Result<reqwest::Client, String> {
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(options.trust.client_config()?)
+        .connect_timeout(options.connect_timeout)
+        .pool_max_idle_per_host(if options.keep_alive { options.concurrency } else { 0 })
+        .redirect(Policy::none())
+        .http1_only()
+        // A proxy meant for the internet does not lead to a BMC.
+        .no_proxy();
+    if let Some(silence) = silence {
+        builder = builder.read_timeout(silence);
+    }
+    builder.build().map_err(|error| root_cause(&error))
 }
 
 /// The root of a service: scheme, host and port, nothing else.

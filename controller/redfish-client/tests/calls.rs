@@ -7,7 +7,7 @@ mod common;
 use std::time::Duration;
 
 use common::{Seen, Service, answer, ok, status};
-use redfish_client::{RedfishError, Reference, TaskEnd};
+use redfish_client::{RedfishError, Reference};
 use serde_json::json;
 
 fn at(path: &str) -> Reference {
@@ -129,44 +129,6 @@ async fn a_service_without_etags_that_wants_one_gets_the_star() {
     let client = service.simple();
     let system = client.get("/redfish/v1/Systems/1").await.unwrap();
     client.patch(&system, &json!({})).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_task_is_followed_to_its_end() {
-    let service = Service::start(|seen, before| match (seen.method.as_str(), before) {
-        ("POST", _) => answer(202, &[("Location", "https://10.0.0.9/redfish/v1/Tasks/7/")], ""),
-        (_, 0) => status(404),
-        (_, 1) => answer(202, &[("Retry-After", "0")], r#"{"TaskState":"Running","PercentComplete":40}"#),
-        _ => ok(&json!({"TaskState": "Completed", "TaskStatus": "OK"})),
-    });
-    let service = service.await;
-    let client = service.simple();
-    let reply = client.post(&at("/redfish/v1/update"), &json!({})).await.unwrap();
-    assert_eq!(reply.task, Some(at("/redfish/v1/Tasks/7")));
-    let mut seen = Vec::new();
-    let end = client.follow(&reply, Duration::from_secs(30), |state| seen.push(state.clone())).await.unwrap();
-    assert_eq!((end, seen.len()), (TaskEnd::Done, 2));
-}
-
-#[tokio::test]
-async fn a_task_that_goes_after_it_ran_is_no_failure_and_one_that_never_was_is() {
-    let service = Service::start(|seen, before| match (seen.path.as_str(), before) {
-        ("/redfish/v1/short", _) => answer(202, &[("Location", "/redfish/v1/Tasks/1")], ""),
-        ("/redfish/v1/bad", _) => answer(202, &[("Location", "/redfish/v1/Tasks/2")], ""),
-        ("/redfish/v1/Tasks/1", 0) => answer(202, &[("Retry-After", "0")], r#"{"TaskState":"Running"}"#),
-        ("/redfish/v1/Tasks/2", 0) => ok(&json!({
-            "TaskState": "Exception", "TaskStatus": "OK",
-            "Messages": [{"MessageId": "Update.1.0.ApplyFailed", "Message": "Flash is worn."}],
-        })),
-        _ => status(404),
-    });
-    let service = service.await;
-    let client = service.simple();
-    let reply = client.post(&at("/redfish/v1/short"), &json!({})).await.unwrap();
-    assert_eq!(client.follow(&reply, Duration::from_secs(30), |_| ()).await.unwrap(), TaskEnd::Vanished);
-    let reply = client.post(&at("/redfish/v1/bad"), &json!({})).await.unwrap();
-    let error = client.follow(&reply, Duration::from_secs(30), |_| ()).await.unwrap_err();
-    assert_eq!(error.to_string(), "task /redfish/v1/Tasks/2 ended Exception OK: Flash is worn (ApplyFailed)");
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ pub struct Seen {
     pub path: String,
     pub headers: http::HeaderMap,
     pub body: Value,
+    pub bytes: bytes::Bytes,
 }
 
 impl Seen {
@@ -85,7 +86,7 @@ async fn handle(State(service): State<Service>, request: Request) -> Response {
     let bytes = to_bytes(body, 1 << 20).await.unwrap();
     let path = parts.uri.path_and_query().unwrap().to_string();
     let body = serde_json::from_slice(&bytes).unwrap_or_default();
-    let seen = Seen { method: parts.method.to_string(), path, headers: parts.headers, body };
+    let seen = Seen { method: parts.method.to_string(), path, headers: parts.headers, body, bytes };
     let before = {
         let mut all = service.seen.lock().unwrap();
         let before = all.iter().filter(|other| other.line() == seen.line()).count();
