@@ -5,17 +5,22 @@ use std::time::Duration;
 
 use rand::RngExt;
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::command::{CloseSession, Command, SetSessionPrivilege};
+use crate::command::{ActivateSol, CloseSession, Command, DeactivateSol, GetDeviceId, SetSessionPrivilege};
 use crate::handshake::{Handshake, Progress, Randomness};
 use crate::message::{self, RequestSequence};
 use crate::session::Session;
+use crate::sol::Console;
 use crate::wire::{Exchange, NoAnswer, Wire};
 use crate::{CipherSuite, CompletionCode, IpmiError, Login, Malformed, SUITE_3, SUITE_17};
 
 /// BMCs end a session after 60 ± 3 s of silence (§6.12.15); past this we do not wait to find out.
 const SESSION_IDLE_MAX: Duration = Duration::from_secs(50);
+
+/// Pause after the first "busy"; later ones are twice as long, up to the ceiling.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
+const ASK_AGAIN_MAX: Duration = Duration::from_secs(2);
 
 /// How patient a [`Client`] is, and what it may speak.
 #[derive(Clone, Debug)]
@@ -26,20 +31,41 @@ pub struct Options {
     pub retransmit_after: Duration,
     /// Silence after which a session, or a half-finished setup, is taken for lost and begun anew.
     pub give_up_session_after: Duration,
+    /// Pause between two commands at least. BMCs exist that stop answering after a burst.
+    pub pace: Duration,
+    /// How long a BMC that says "busy" or "starting" is asked again, within the deadline.
+    pub ask_again_for: Duration,
     /// The cipher suites allowed, the preferred one first.
     pub suites: Vec<&'static CipherSuite>,
+    /// The suite this BMC used when it was last talked to, by whoever remembers: it is tried first, and refusing it is
+    /// a [`Downgrade`].
+    pub known_suite: Option<&'static CipherSuite>,
 }
 
 impl Default for Options {
-    /// 15 s a command, 1 s to the second transmission, 5 s to a new session; suite 17, then 3.
+    /// 15 s a command, 1 s to the second transmission, 5 s to a new session, 10 ms between commands, 10 s for a busy
+    /// BMC; suite 17, then 3.
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(15),
             retransmit_after: Duration::from_secs(1),
             give_up_session_after: Duration::from_secs(5),
+            pace: Duration::from_millis(10),
+            ask_again_for: Duration::from_secs(10),
             suites: vec![&SUITE_17, &SUITE_3],
+            known_suite: None,
         }
     }
+}
+
+/// A BMC now refuses a better cipher suite than the one it accepts, which it used before. BMCs do not unlearn: it was
+/// reset or replaced, or somebody answers in its stead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Downgrade {
+    /// The suite it used.
+    pub from: &'static CipherSuite,
+    /// The suite it uses now.
+    pub to: &'static CipherSuite,
 }
 
 /// A BMC, with at most one session to it. Share it behind an `Arc`; commands queue up.
@@ -58,12 +84,16 @@ struct Line {
     open: Option<Open>,
     /// The suite the BMC accepted last time.
     suite: Option<&'static CipherSuite>,
+    downgrade: Option<Downgrade>,
     opened: u64,
+    /// Not before this instant does the next command go out.
+    rests_until: Option<Instant>,
 }
 
-struct Open {
-    wire: Wire,
-    session: Session,
+/// A session, and the socket it goes over.
+pub(crate) struct Open {
+    pub(crate) wire: Wire,
+    pub(crate) session: Session,
     last_heard: Instant,
 }
 
@@ -71,7 +101,8 @@ impl Client {
     /// A client that has done nothing yet: the first command opens the session.
     #[must_use]
     pub fn new(host: impl Into<String>, port: u16, login: Login, options: Options) -> Self {
-        Self { host: host.into(), port, login, options, line: Mutex::default() }
+        let line = Line { suite: options.known_suite, ..Line::default() };
+        Self { host: host.into(), port, login, options, line: Mutex::new(line) }
     }
 
     /// How long a command may take.
@@ -85,15 +116,93 @@ impl Client {
         self.line.lock().await.opened
     }
 
+    /// The cipher suite the BMC accepted last, for whoever remembers it between runs.
+    pub async fn suite(&self) -> Option<&'static CipherSuite> {
+        self.line.lock().await.suite
+    }
+
+    /// Whether the BMC has fallen back to a weaker cipher suite since this client was made.
+    pub async fn downgrade(&self) -> Option<Downgrade> {
+        self.line.lock().await.downgrade
+    }
+
+    /// Keeps an open session from ending for want of use: to be called at least once a minute by who wants that. Without
+    /// an open session nothing happens.
+    ///
+    /// # Errors
+    /// Any of [`IpmiError`].
+    pub async fn keep_alive(&self) -> Result<(), IpmiError> {
+        if self.line.lock().await.open.is_none() {
+            return Ok(());
+        }
+        self.execute(&GetDeviceId).await.map(drop)
+    }
+
+    /// Opens the server's serial console, in a session of its own. When somebody else has it, `take_over` ends theirs.
+    ///
+    /// # Errors
+    /// Any of [`IpmiError`]; a completion code says why the BMC gives no console: 0x80 when somebody has it, 0x81 when it
+    /// is switched off, 0x83 when it cannot be encrypted.
+    pub async fn console(&self, take_over: bool) -> Result<Console, IpmiError> {
+        const TAKEN: CompletionCode = CompletionCode(0x80);
+        let end = Instant::now() + self.options.deadline;
+        let mut line = Line { suite: self.suite().await, ..Line::default() };
+        let mut open = self.open(&mut line, end).await?;
+        let mut activated = self.once(&mut open, &ActivateSol, end).await;
+        if take_over && matches!(activated, Err(IpmiError::Completion { code: TAKEN, .. })) {
+            activated = match self.once(&mut open, &DeactivateSol, end).await {
+                Ok(()) => self.once(&mut open, &ActivateSol, end).await,
+                Err(error) => Err(error),
+            };
+        }
+        match activated {
+            Ok(activated) => Ok(Console::start(open, activated.to_bmc_max)),
+            Err(error) => {
+                open.hang_up();
+                Err(error)
+            }
+        }
+    }
+
+    async fn once<C: Command>(&self, open: &mut Open, command: &C, end: Instant) -> Result<C::Answer, IpmiError> {
+        open.execute(command, self.pause::<C>(), end).await.map_err(|unanswered| match unanswered {
+            Unanswered::Silence(silence) => self.timeout(C::NAME, silence),
+            Unanswered::Error(error) => error,
+        })
+    }
+
     /// Carries out a command. A lost datagram is sent again, a lost session opened again; so a command may reach the
     /// BMC twice when its answer was lost. One that is not [repeatable](Command::REPEATABLE) is sent once, and its
-    /// timeout says nothing about whether it was carried out: the caller has to look.
+    /// timeout says nothing about whether it was carried out: the caller has to look. A BMC that says it is busy or
+    /// starting is asked again for a while.
     ///
     /// # Errors
     /// Any of [`IpmiError`]; the session survives those that are about the command only.
     pub async fn execute<C: Command>(&self, command: &C) -> Result<C::Answer, IpmiError> {
         let mut line = self.line.lock().await;
         let end = Instant::now() + self.options.deadline;
+        let patience = end.min(Instant::now() + self.options.ask_again_for);
+        let mut pause = ASK_AGAIN_AFTER;
+        loop {
+            match self.attempt(&mut line, command, end).await {
+                Err(IpmiError::Completion { code, .. })
+                    if Instant::now() + pause < patience
+                        && if C::REPEATABLE { code.is_transient() } else { code.is_before_the_act() } =>
+                {
+                    tracing::debug!(host = self.host, command = C::NAME, %code, "asking again");
+                    sleep(pause).await;
+                    pause = ASK_AGAIN_MAX.min(pause * 2);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    async fn attempt<C: Command>(&self, line: &mut Line, command: &C, end: Instant) -> Result<C::Answer, IpmiError> {
+        if let Some(rested) = line.rests_until.replace(Instant::now() + self.options.pace) {
+            sleep_until(rested.min(end)).await;
+            line.rests_until = Some(Instant::now() + self.options.pace);
+        }
         if line.open.as_ref().is_some_and(|open| open.last_heard.elapsed() > SESSION_IDLE_MAX) {
             line.hang_up();
         }
@@ -112,7 +221,7 @@ impl Client {
                 Ok(answer) => return Ok(answer),
             }
         }
-        let open = self.open(&mut line, end).await?;
+        let open = self.open(line, end).await?;
         let open = line.open.insert(open);
         match open.execute(command, self.pause::<C>(), end).await {
             Err(Unanswered::Silence(silence)) => {
@@ -157,11 +266,14 @@ impl Client {
 
     async fn set_up(&self, line: &mut Line, wire: &Wire, end: Instant) -> Result<Session, IpmiError> {
         // The suite that worked before comes first, so that a BMC without the better one is not asked each time.
-        let known = line.suite.into_iter();
+        let known = line.suite.into_iter().filter(|suite| self.options.suites.contains(suite));
         let suites = known.chain(self.options.suites.iter().copied().filter(|suite| Some(*suite) != line.suite));
         for suite in suites {
             match self.set_up_with(suite, wire, end).await? {
-                Some(session) => return Ok(session),
+                Some(session) => {
+                    line.downgrade = line.downgrade.or(self.weaker(line.suite, suite));
+                    return Ok(session);
+                }
                 // A BMC does not unlearn a suite: it was reset, replaced, or someone answers in its stead.
                 None if line.suite == Some(suite) => {
                     tracing::warn!(host = self.host, suite = suite.id, "the bmc refuses a cipher suite it used before");
@@ -171,6 +283,13 @@ impl Client {
         }
         let allowed = self.options.suites.iter().map(|suite| suite.id.to_string()).collect::<Vec<_>>().join(", ");
         Err(IpmiError::NoCommonCipherSuite { allowed })
+    }
+
+    /// What `accepted` means after `known`: suites are listed from the best on.
+    fn weaker(&self, known: Option<&'static CipherSuite>, accepted: &'static CipherSuite) -> Option<Downgrade> {
+        let rank = |suite| self.options.suites.iter().position(|allowed| *allowed == suite);
+        let from = known?;
+        (rank(from)? < rank(accepted)?).then_some(Downgrade { from, to: accepted })
     }
 
     /// `None` when the BMC refuses the suite.
@@ -234,21 +353,27 @@ impl Line {
     }
 }
 
-enum Unanswered {
+pub(crate) enum Unanswered {
     Silence(NoAnswer),
     Error(IpmiError),
 }
 
 impl Open {
-    async fn execute<C: Command>(
+    /// Carries out a command before `end`, sending it again after ever longer pauses.
+    pub(crate) async fn execute<C: Command>(
         &mut self,
         command: &C,
         retransmit_after: Duration,
         end: Instant,
     ) -> Result<C::Answer, Unanswered> {
         let sequence = self.session.next_request();
-        let mut call = Call { session: &mut self.session, command, sequence };
-        let answer = self.wire.ask(&mut call, retransmit_after, end).await.map_err(Unanswered::Silence)?;
+        let mut call = Call { session: &mut self.session, command, sequence, malformed: None };
+        let answer = self.wire.ask(&mut call, retransmit_after, end).await;
+        let answer = match (answer, call.malformed) {
+            (Ok(answer), _) => answer,
+            (Err(_), Some(malformed)) => Err(NotDone::Malformed(malformed)),
+            (Err(silence), None) => return Err(Unanswered::Silence(silence)),
+        };
         self.last_heard = Instant::now();
         let command = C::NAME;
         match answer {
@@ -258,10 +383,11 @@ impl Open {
         }
     }
 
-    fn hang_up(&mut self) {
+    /// Ends the session without waiting for the answer.
+    pub(crate) fn hang_up(&mut self) {
         let command = CloseSession(self.session.bmc_session_id());
         let sequence = self.session.next_request();
-        let datagram = Call { session: &mut self.session, command: &command, sequence }.datagram();
+        let datagram = Call { session: &mut self.session, command: &command, sequence, malformed: None }.datagram();
         self.wire.tell(&datagram);
     }
 }
@@ -271,6 +397,8 @@ struct Call<'a, C> {
     session: &'a mut Session,
     command: &'a C,
     sequence: RequestSequence,
+    /// What was wrong with an authentic answer that was passed over.
+    malformed: Option<Malformed>,
 }
 
 enum NotDone {
@@ -282,7 +410,8 @@ impl<C: Command> Exchange for Call<'_, C> {
     type Outcome = Result<C::Answer, NotDone>;
 
     fn datagram(&mut self) -> Vec<u8> {
-        let message = message::encode_request(C::NETWORK_FUNCTION, C::NUMBER, self.sequence, &self.command.data());
+        let (lun, data) = (self.command.lun(), self.command.data());
+        let message = message::encode_request_to_lun(lun, C::NETWORK_FUNCTION, C::NUMBER, self.sequence, &data);
         self.session.seal(&message, rand::rng().random())
     }
 
@@ -294,7 +423,11 @@ impl<C: Command> Exchange for Call<'_, C> {
             .ok()?;
         let response = match message::decode_response(&message) {
             Ok(response) => response,
-            Err(malformed) => return Some(Err(NotDone::Malformed(malformed))),
+            // Dropped, as §13.8 wants it: the same question may yet be answered properly.
+            Err(malformed) => {
+                self.malformed = Some(malformed);
+                return None;
+            }
         };
         // A late answer to an earlier question, or to this one's first transmission after it was answered.
         if (response.network_function, response.command, response.sequence)

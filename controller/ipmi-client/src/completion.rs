@@ -17,6 +17,10 @@ impl CompletionCode {
     pub const TIMEOUT: Self = Self(0xc3);
     /// The BMC ran out of room.
     pub const OUT_OF_SPACE: Self = Self(0xc4);
+    /// The reservation was lost to a change of what is read, or to another reader.
+    pub const RESERVATION_LOST: Self = Self(0xc5);
+    /// There is no such record, sensor or device.
+    pub const NOT_PRESENT: Self = Self(0xcb);
     /// The BMC's firmware is being updated.
     pub const FIRMWARE_UPDATE: Self = Self(0xd1);
     /// The BMC is still starting.
@@ -33,6 +37,13 @@ impl CompletionCode {
             self,
             Self::NODE_BUSY | Self::TIMEOUT | Self::OUT_OF_SPACE | Self::FIRMWARE_UPDATE | Self::INITIALIZING
         )
+    }
+
+    /// Whether the command has certainly not been begun, so that even one that must not be carried out twice may be
+    /// sent again.
+    #[must_use]
+    pub const fn is_before_the_act(self) -> bool {
+        self.is_transient() && self.0 != Self::TIMEOUT.0
     }
 
     const fn meaning(self) -> &'static str {

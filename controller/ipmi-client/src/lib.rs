@@ -17,7 +17,11 @@
 //! # }
 //! ```
 //!
-//! The protocol itself ([`handshake`], [`session`], [`message`], [`packet`]) is plain state without sockets or clocks;
+//! What takes many commands has a method of its own: [`Client::read_sel`], [`Client::read_sdr`],
+//! [`Client::read_sensor`], [`Client::read_fru`], [`Client::read_lan`]; [`Client::console`] is the serial console as a
+//! stream.
+//!
+//! The protocol itself ([`handshake`], [`session`], [`message`], [`packet`], [`sdr`], [`sel`], [`fru`], [`sol::Link`]) is plain state without sockets or clocks;
 //! [`Client`] is the thin tokio driver around it. Section numbers in these pages are those of the *Intelligent
 //! Platform Management Interface Specification v2.0 rev. 1.1*.
 //!
@@ -30,17 +34,24 @@ pub mod command;
 mod completion;
 mod crypto;
 mod error;
+pub mod fru;
 pub mod handshake;
 mod login;
 pub mod message;
 pub mod packet;
 mod rakp;
+mod read;
+pub mod sdr;
+pub mod sel;
 pub mod session;
+pub mod sol;
 mod suite;
+mod text;
 mod wire;
 
-pub use client::{Client, Options};
+pub use client::{Client, Downgrade, Options};
 pub use completion::CompletionCode;
 pub use error::{IpmiError, Malformed, SetupStatus};
 pub use login::{Login, Privilege};
+pub use read::{LanInterface, Reading, SdrInventory, SelPage, SensorValue, Thresholds};
 pub use suite::{CipherSuite, SUITE_3, SUITE_17};

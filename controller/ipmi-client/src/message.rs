@@ -43,7 +43,19 @@ pub struct Response<'a> {
 /// A request from the console to the BMC itself.
 #[must_use]
 pub fn encode_request(network_function: u8, command: u8, sequence: RequestSequence, data: &[u8]) -> Vec<u8> {
-    let head = [BMC_ADDRESS, network_function << 2];
+    encode_request_to_lun(0, network_function, command, sequence, data)
+}
+
+/// A request to one of the BMC's logical units, of which there are four.
+#[must_use]
+pub fn encode_request_to_lun(
+    lun: u8,
+    network_function: u8,
+    command: u8,
+    sequence: RequestSequence,
+    data: &[u8],
+) -> Vec<u8> {
+    let head = [BMC_ADDRESS, network_function << 2 | lun & 0x03];
     let mut body = vec![CONSOLE_ADDRESS, sequence.0 << 2, command];
     body.extend_from_slice(data);
     let mut message = head.to_vec();

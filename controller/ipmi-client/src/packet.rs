@@ -18,6 +18,8 @@ const NEXT_HEADER: u8 = 0x07;
 pub enum PayloadType {
     /// An IPMI message.
     Ipmi,
+    /// Characters of the serial console.
+    SerialOverLan,
     /// Open Session Request.
     OpenSessionRequest,
     /// Open Session Response.
@@ -38,6 +40,7 @@ impl PayloadType {
     const fn number(self) -> u8 {
         match self {
             Self::Ipmi => 0x00,
+            Self::SerialOverLan => 0x01,
             Self::OpenSessionRequest => 0x10,
             Self::OpenSessionResponse => 0x11,
             Self::Rakp1 => 0x12,
@@ -51,6 +54,7 @@ impl PayloadType {
     const fn from_number(number: u8) -> Self {
         match number {
             0x00 => Self::Ipmi,
+            0x01 => Self::SerialOverLan,
             0x10 => Self::OpenSessionRequest,
             0x11 => Self::OpenSessionResponse,
             0x12 => Self::Rakp1,

@@ -62,11 +62,15 @@ impl Session {
     /// A message sent again is sealed again: the BMC drops a session sequence number it has seen, and knows the
     /// repetition by its [`RequestSequence`].
     pub fn seal(&mut self, message: &[u8], iv: [u8; 16]) -> Vec<u8> {
+        self.seal_as(PayloadType::Ipmi, message, iv)
+    }
+
+    /// Another payload than an IPMI message, as [`seal`](Self::seal) does it.
+    pub fn seal_as(&mut self, kind: PayloadType, payload: &[u8], iv: [u8; 16]) -> Vec<u8> {
         // 0 means "outside a session": it is skipped when the count comes round.
         self.sent = self.sent.checked_add(1).unwrap_or(1);
-        let encrypted = self.aes.encrypt(iv, message);
-        let (mut datagram, start) =
-            packet::encode_sealed(PayloadType::Ipmi, self.bmc_session_id, self.sent, &encrypted);
+        let encrypted = self.aes.encrypt(iv, payload);
+        let (mut datagram, start) = packet::encode_sealed(kind, self.bmc_session_id, self.sent, &encrypted);
         let code = self.suite.hash.hmac(&self.k1, &[datagram.get(start..).unwrap_or_default()]);
         datagram.extend(code.iter().take(self.suite.integrity_len));
         datagram
@@ -78,6 +82,17 @@ impl Session {
     /// When it is not of this session, not authentic, not encrypted, seen before, or not an IPMI message. None of
     /// these says anything about the session: anyone can send datagrams.
     pub fn open(&mut self, datagram: &[u8]) -> Result<Vec<u8>, Malformed> {
+        match self.open_any(datagram)? {
+            (PayloadType::Ipmi, message) => Ok(message),
+            _ => Err(Malformed { what: "session packet", why: "is not an ipmi message" }),
+        }
+    }
+
+    /// The payload of any kind inside a datagram of this session.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_any(&mut self, datagram: &[u8]) -> Result<(PayloadType, Vec<u8>), Malformed> {
         let fail = |why| Err(Malformed { what: "session packet", why });
         let packet = packet::decode(datagram)?;
         if packet.session_id != self.console_session_id {
@@ -98,10 +113,7 @@ impl Session {
         if !self.received.accept(packet.sequence) {
             return fail("was received before");
         }
-        if packet.payload_type != PayloadType::Ipmi {
-            return fail("is not an ipmi message");
-        }
-        self.aes.decrypt(packet.payload)
+        self.aes.decrypt(packet.payload).map(|payload| (packet.payload_type, payload))
     }
 }
 

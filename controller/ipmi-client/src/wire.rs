@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::IpmiError;
 
 /// More than any IPMI packet: longer datagrams are cut and then fail their length check.
-const DATAGRAM_MAX: usize = 1024;
+pub(crate) const DATAGRAM_MAX: usize = 1024;
 /// Ceiling of the growing pause between two transmissions.
 const RETRANSMIT_MAX: Duration = Duration::from_secs(4);
 
@@ -97,7 +97,13 @@ impl Wire {
         }
     }
 
-    async fn send(&self, datagram: &[u8]) -> io::Result<()> {
+    /// The next datagram's length.
+    pub(crate) async fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.recv(buffer).await
+    }
+
+    /// Sends, without waiting for an answer.
+    pub(crate) async fn send(&self, datagram: &[u8]) -> io::Result<()> {
         // A first error may be the pending one of an earlier datagram, and then nothing was sent.
         if self.socket.send(datagram).await.is_err() {
             self.socket.send(datagram).await?;

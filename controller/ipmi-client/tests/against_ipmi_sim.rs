@@ -8,7 +8,7 @@ use ipmi_client::command::{
     BootDevice, BootFlags, ChassisControl, GetBootFlags, GetChassisStatus, GetDeviceId, GetSystemGuid,
     KeepBootFlagsValid, SetBootFlags,
 };
-use ipmi_client::{Client, IpmiError, Login, Options, Privilege, SUITE_3, SUITE_17};
+use ipmi_client::{Client, IpmiError, Login, Options, Privilege, SUITE_17};
 use sim::Sim;
 use tokio::net::UdpSocket;
 
@@ -19,7 +19,7 @@ fn quick() -> Options {
         deadline: Duration::from_secs(8),
         retransmit_after: Duration::from_millis(300),
         give_up_session_after: Duration::from_secs(3),
-        suites: vec![&SUITE_17, &SUITE_3],
+        ..Options::default()
     }
 }
 

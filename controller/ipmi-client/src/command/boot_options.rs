@@ -1,4 +1,4 @@
-//! System boot options (§28.12, §28.13): the two parameters that choose the next boot.
+//! System boot options (§28.12, §28.13): the parameters that choose the next boot.
 
 use super::{CHASSIS, Command};
 use crate::Malformed;
@@ -24,6 +24,12 @@ pub enum BootDevice {
     Pxe,
     /// Default hard drive.
     HardDrive,
+    /// Default CD or DVD.
+    Optical,
+    /// The firmware's setup.
+    Setup,
+    /// A CD or DVD that the BMC itself presents, as virtual media.
+    RemoteOptical,
     /// Another selector, by number.
     Other(u8),
 }
@@ -34,6 +40,9 @@ impl BootDevice {
             Self::None => 0,
             Self::Pxe => 1,
             Self::HardDrive => 2,
+            Self::Optical => 5,
+            Self::Setup => 6,
+            Self::RemoteOptical => 8,
             Self::Other(number) => number & 0x0f,
         }
     }
@@ -43,6 +52,9 @@ impl BootDevice {
             0 => Self::None,
             1 => Self::Pxe,
             2 => Self::HardDrive,
+            5 => Self::Optical,
+            6 => Self::Setup,
+            8 => Self::RemoteOptical,
             number => Self::Other(number),
         }
     }
@@ -121,6 +133,54 @@ impl Command for GetBootFlags {
             },
             parameter_invalid: parameter & 0x80 != 0,
         })
+    }
+}
+
+/// Set System Boot Options, set in progress (parameter 0): brackets the other writes where BMCs insist on it. Optional.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetInProgress {
+    /// Writes follow; refused with `0x81` while another console is writing.
+    Begin,
+    /// All is written.
+    Complete,
+}
+
+impl Command for SetInProgress {
+    type Answer = ();
+    const NAME: &'static str = "set system boot options (set in progress)";
+    const NETWORK_FUNCTION: u8 = CHASSIS;
+    const NUMBER: u8 = SET;
+
+    fn data(&self) -> Vec<u8> {
+        const PARAMETER: u8 = 0;
+        vec![PARAMETER, u8::from(*self == Self::Begin)]
+    }
+
+    fn parse(_: &[u8]) -> Result<(), Malformed> {
+        Ok(())
+    }
+}
+
+/// Set System Boot Options, boot info acknowledge (parameter 4): marks the options as not yet seen by anyone, so that
+/// firmware which handled earlier ones looks again. Optional.
+#[derive(Clone, Copy, Debug)]
+pub struct AcknowledgeBootInfo;
+
+impl Command for AcknowledgeBootInfo {
+    type Answer = ();
+    const NAME: &'static str = "set system boot options (boot info acknowledge)";
+    const NETWORK_FUNCTION: u8 = CHASSIS;
+    const NUMBER: u8 = SET;
+
+    fn data(&self) -> Vec<u8> {
+        const PARAMETER: u8 = 4;
+        const FIRMWARE: u8 = 0x01;
+        // Write mask, then the bit that firmware clears when it takes note.
+        vec![PARAMETER, FIRMWARE, FIRMWARE]
+    }
+
+    fn parse(_: &[u8]) -> Result<(), Malformed> {
+        Ok(())
     }
 }
 

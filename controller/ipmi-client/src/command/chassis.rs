@@ -64,3 +64,44 @@ impl Command for ChassisControl {
         Ok(())
     }
 }
+
+/// Chassis Identify (§28.5): the lamp by which a person finds the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChassisIdentify {
+    /// For this many seconds; 0 switches it off.
+    Seconds(u8),
+    /// Until told otherwise. Optional: some BMCs take it for the default of 15 s, some refuse it.
+    UntilToldOtherwise,
+}
+
+impl Command for ChassisIdentify {
+    type Answer = ();
+    const NAME: &'static str = "chassis identify";
+    const NETWORK_FUNCTION: u8 = CHASSIS;
+    const NUMBER: u8 = 0x04;
+
+    fn data(&self) -> Vec<u8> {
+        match *self {
+            Self::Seconds(seconds) => vec![seconds],
+            Self::UntilToldOtherwise => vec![0, 1],
+        }
+    }
+
+    fn parse(_: &[u8]) -> Result<(), Malformed> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q148_power_is_a_bit_whatever_stands_around_it() {
+        for (power, on) in [(0x00, false), (0x01, true), (0x60, false), (0x61, true), (0x20, false), (0x21, true)] {
+            // Four bytes from BMCs that tell of front panel buttons, three from the others.
+            assert_eq!(GetChassisStatus::parse(&[power, 0x10, 0x40, 0x54]).unwrap().power_is_on, on, "{power:#04x}");
+            assert_eq!(GetChassisStatus::parse(&[power, 0, 0]).unwrap().power_is_on, on, "{power:#04x}");
+        }
+    }
+}

@@ -21,6 +21,12 @@ pub struct DeviceId {
     pub firmware_minor: u8,
     /// Whether the device is starting up or being updated rather than in normal operation.
     pub is_updating: bool,
+    /// Whether it keeps an SDR repository.
+    pub has_sdr_repository: bool,
+    /// Whether it keeps a system event log.
+    pub has_sel: bool,
+    /// Whether it keeps FRU inventories.
+    pub has_fru: bool,
     /// IANA enterprise number; 0 when unspecified.
     pub manufacturer: u32,
     /// Product number, the manufacturer's own.
@@ -39,7 +45,7 @@ impl Command for GetDeviceId {
 
     fn parse(data: &[u8]) -> Result<DeviceId, Malformed> {
         let mut reader = Reader::new("get device id response", data);
-        let [device, revision, firmware_1, firmware_2, _ipmi_version, _support] = reader.array()?;
+        let [device, revision, firmware_1, firmware_2, _ipmi_version, support] = reader.array()?;
         let [m0, m1, m2] = reader.array()?;
         Ok(DeviceId {
             device,
@@ -47,6 +53,9 @@ impl Command for GetDeviceId {
             firmware_major: firmware_1 & 0x7f,
             firmware_minor: from_bcd(firmware_2),
             is_updating: firmware_1 & 0x80 != 0,
+            has_sdr_repository: support & 0x02 != 0,
+            has_sel: support & 0x04 != 0,
+            has_fru: support & 0x08 != 0,
             // 20 bits; the upper nibble is reserved.
             manufacturer: u32::from_le_bytes([m0, m1, m2 & 0x0f, 0]),
             product: reader.u16_le()?,
