@@ -53,7 +53,7 @@ impl RedfishBmc {
 
     /// Between off and on, and before what seems to have been overlooked is asked for again: ten seconds of the thirty
     /// that an act has.
-    fn rest(&self) -> Duration {
+    pub(super) fn rest(&self) -> Duration {
         self.deadline() / 3
     }
 

@@ -14,6 +14,8 @@ use rows::ROWS;
 pub(crate) enum Habit {
     /// A forced restart may never come to an end; off, a pause, and on does.
     RestartHangs,
+    /// The boot target `Cd` is the drive in the server. The virtual one is an attribute of the manager.
+    VirtualCdIsAnAttribute,
 }
 
 /// Who a server is, as far as rows ask.

@@ -3,6 +3,9 @@
 use super::{Habit, Row};
 
 pub(super) const ROWS: &[Row] = &[
+    // Dell's users found `Cd` to mean the drive in the server: dell/iDRAC-Redfish-Scripting#90,
+    // ansible-collections/community.general#3423.
+    Row { id: "Q58", what: Habit::VirtualCdIsAnAttribute, vendor: "Dell", model: "", bios: "" },
     // NVIDIA/libredfish, src/lenovo.rs: seen with UEFI 7.10 and BMC 9.10. All versions, because the other way costs
     // nothing but ten seconds.
     Row { id: "Q70", what: Habit::RestartHangs, vendor: "Lenovo", model: "SR675 V3", bios: "" },
