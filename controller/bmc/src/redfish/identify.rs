@@ -1,69 +1,118 @@
 //! Who the BMC and its server say they are.
 
-use redfish_client::Resource;
+use redfish_client::{Reference, Resource};
 
 use super::RedfishBmc;
-use crate::{BmcError, Identity};
+use super::inventory::{chassis_of, nics};
+use super::power::power_of;
+use super::survey::Survey;
+use super::value::{first, text};
+use crate::{BmcError, BootFirmware, Identity};
 
 const ACT: &str = "reading its identity";
 
 impl RedfishBmc {
     pub(super) async fn read_identity(&self) -> Result<Identity, BmcError> {
-        let explain = |error| self.explain(ACT, error);
         // The system needs the login; the root would be shown to anyone.
         let system = self.system(ACT).await?;
-        let root = self.client.root().await.map_err(explain)?;
-        let manager = match manager_of(&system) {
-            Some(manager) => self.client.find(&manager).await.map_err(explain)?,
-            // Some systems do not name their manager; a BMC has just the one.
-            None => match root.link("Managers") {
-                Some(managers) => {
-                    let mut all = self.client.members(managers.as_str()).await.map_err(explain)?;
-                    if all.len() == 1 { all.pop() } else { None }
-                }
-                None => None,
-            },
-        };
-        Ok(identity(&root, &system, manager.as_ref()))
+        let survey = Survey::new(self);
+        let root = survey.find(&Reference::root()).await;
+        let manager = self.manager(&survey, &system).await;
+        let mut found = identity(root.as_ref(), &system, manager.as_ref());
+        if found.vendor.is_none() || found.serial.is_none() {
+            let chassis = chassis_of(&survey, &system).await;
+            let told = |path: &str| chassis.first().and_then(|chassis| text(chassis, path));
+            found.vendor = found.vendor.or_else(|| told("Manufacturer"));
+            found.serial = found.serial.or_else(|| told("SerialNumber"));
+        }
+        found.vendor = found.vendor.or_else(|| root.as_ref().and_then(service_vendor));
+        if found.firmware.is_none() {
+            found.firmware = self.listed_firmware(&survey, root.as_ref()).await;
+        }
+        if found.boot_mode.is_none() {
+            let bios = survey.follow(&system, "Bios").await;
+            found.boot_mode = bios.as_ref().and_then(|bios| mode(bios.text("Attributes/BootMode")?));
+        }
+        let secure_boot = survey.follow(&system, "SecureBoot").await;
+        found.secure_boot = secure_boot
+            .as_ref()
+            .and_then(|secure_boot| secure_boot.text("SecureBootCurrentBoot").map(|current| current == "Enabled"));
+        found.macs = Box::pin(nics::macs(&survey, &system)).await;
+        survey.finish(ACT)?;
+        Ok(found)
+    }
+
+    /// The manager of `system`: the one it names; where it names none, the only one there is, or the one that is a BMC.
+    pub(super) async fn manager(&self, survey: &Survey<'_>, system: &Resource) -> Option<Resource> {
+        if let Some(named) = survey.all(system.links("Links/ManagedBy")).await.into_iter().next() {
+            return Some(named);
+        }
+        let root = survey.find(&Reference::root()).await?;
+        let mut all = survey.members(&root, "Managers").await;
+        if all.len() > 1 {
+            let is_bmc = |manager: &Resource| {
+                manager.text("ManagerType") == Some("BMC") || manager.uri().id().eq_ignore_ascii_case("bmc")
+            };
+            all.retain(is_bmc);
+        }
+        if all.len() == 1 { all.pop() } else { None }
+    }
+
+    /// The BMC's version where only the list of all firmware tells it.
+    async fn listed_firmware(&self, survey: &Survey<'_>, root: Option<&Resource>) -> Option<String> {
+        let service = survey.follow(root?, "UpdateService").await?;
+        let list = survey.follow(&service, "FirmwareInventory").await?;
+        let own = list.links("Members").into_iter().find(|at| at.id().eq_ignore_ascii_case("bmc"))?;
+        text(&survey.find(&own).await?, "Version")
     }
 }
 
-fn manager_of(system: &Resource) -> Option<redfish_client::Reference> {
-    system.links("Links/ManagedBy").into_iter().next()
-}
-
-fn identity(root: &Resource, system: &Resource, manager: Option<&Resource>) -> Identity {
-    let own = |text: Option<&str>| text.map(str::to_owned);
+fn identity(root: Option<&Resource>, system: &Resource, manager: Option<&Resource>) -> Identity {
     // The root names the maker of the BMC's firmware, which for AMI's customers is not the maker of the server.
-    let vendor = system.text("Manufacturer").filter(|vendor| !is_placeholder(vendor));
-    let serial = system.text("SerialNumber").filter(|serial| !is_placeholder(serial));
+    let vendor = text(system, "Manufacturer").filter(|vendor| !vendor.contains("://"));
+    let vendor =
+        vendor.or_else(|| root.and_then(|root| text(root, "Vendor")).filter(|vendor| !is_firmware_maker(vendor)));
+    let serial = text(system, "SerialNumber").filter(|serial| !serial.starts_with("0123456789"));
     // Dell: the service tag is what people look for.
-    let tag = system.text("SKU").filter(|_| vendor.is_some_and(|vendor| vendor.starts_with("Dell")));
+    let is_dell = vendor.as_ref().is_some_and(|vendor| vendor.starts_with("Dell"));
+    let tag = text(system, "SKU").filter(|_| is_dell);
     Identity {
-        vendor: own(vendor.or_else(|| root.text("Vendor")).or_else(|| oem(root))),
-        model: own(system.text("Model").or_else(|| system.text("Name"))),
-        firmware: own(manager.and_then(|manager| manager.text("FirmwareVersion"))),
-        serial: own(tag.or(serial)),
-        uuid: own(system.text("UUID")).map(|uuid| uuid.to_ascii_lowercase()),
+        vendor,
+        model: first(system, &["Model", "Name"]),
+        firmware: manager.and_then(|manager| text(manager, "FirmwareVersion")),
+        bios_version: text(system, "BiosVersion"),
+        system_id: Some(system.uri().to_string()),
+        serial: tag.or(serial),
+        uuid: text(system, "UUID").map(|uuid| uuid.to_ascii_lowercase()),
+        power: power_of(system),
+        boot_mode: system.text("Boot/BootSourceOverrideMode").and_then(mode),
         ..Identity::default()
     }
 }
 
-/// The name under which the root keeps its maker's own things.
-fn oem(root: &Resource) -> Option<&str> {
-    root.value("Oem")?.as_object()?.keys().next().map(String::as_str)
+/// The maker as the service itself tells, or the name under which it keeps its maker's own things.
+fn service_vendor(root: &Resource) -> Option<String> {
+    text(root, "Vendor").or_else(|| {
+        root.value("Oem")?.as_object()?.iter().find(|(_, own)| !own.is_null()).map(|(name, _)| name.clone())
+    })
 }
 
-fn is_placeholder(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    ["to be filled", "default string", "not specified", "unknown", "n/a", "none", "0123456789"]
-        .iter()
-        .any(|placeholder| text.starts_with(placeholder))
+/// Makers of firmware for other makers' servers.
+fn is_firmware_maker(vendor: &str) -> bool {
+    matches!(vendor.to_ascii_lowercase().as_str(), "ami" | "american megatrends" | "insyde" | "aspeed" | "openbmc")
+}
+
+fn mode(word: &str) -> Option<BootFirmware> {
+    let word = word.to_ascii_lowercase();
+    match word.as_str() {
+        word if word.contains("uefi") => Some(BootFirmware::Uefi),
+        word if word.contains("legacy") || word.contains("bios") => Some(BootFirmware::Legacy),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use redfish_client::Reference;
     use serde_json::{Value, json};
 
     use super::*;
@@ -81,7 +130,7 @@ mod tests {
                 "Dell Inc. · PowerEdge R750 · firmware 1.0 · serial ABC1234",
             ),
             (
-                json!({"Oem": {"Supermicro": {}}}),
+                json!({"Vendor": "Supermicro"}),
                 json!({"Manufacturer": "To be filled by O.E.M.", "Model": "", "Name": "System", "SerialNumber": "0123456789"}),
                 "Supermicro · System · firmware 1.0",
             ),
@@ -89,8 +138,35 @@ mod tests {
         ];
         let manager = resource(json!({"FirmwareVersion": "1.0"}));
         for (root, system, wanted) in cases {
-            let shown = identity(&resource(root), &resource(system), Some(&manager)).to_string();
+            let shown = identity(Some(&resource(root)), &resource(system), Some(&manager)).to_string();
             assert_eq!(shown, wanted);
+        }
+    }
+
+    #[test]
+    fn q116_the_maker_of_the_server_not_of_its_firmware() {
+        let vendor = |root: Value, system: Value| {
+            let root = resource(root);
+            let found = identity(Some(&root), &resource(system), None);
+            found.vendor.or_else(|| service_vendor(&root))
+        };
+        let cases = [
+            (json!({"Vendor": "AMI"}), json!({"Manufacturer": "NVIDIA"}), "NVIDIA"),
+            (json!({"Vendor": "AMI", "Oem": {"Ami": {}}}), json!({}), "AMI"),
+            (json!({"Oem": {"Supermicro": {}}}), json!({"Manufacturer": ""}), "Supermicro"),
+            (json!({"Vendor": "Nvidia"}), json!({"Manufacturer": "https://www.mellanox.com"}), "Nvidia"),
+        ];
+        for (root, system, wanted) in cases {
+            assert_eq!(vendor(root, system).as_deref(), Some(wanted));
+        }
+    }
+
+    #[test]
+    fn boot_modes() {
+        for (word, wanted) in
+            [("UEFI", Some(BootFirmware::Uefi)), ("LegacyBios", Some(BootFirmware::Legacy)), ("Dual", None)]
+        {
+            assert_eq!(mode(word), wanted);
         }
     }
 }

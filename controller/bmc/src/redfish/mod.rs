@@ -4,18 +4,26 @@
 mod boot;
 mod errors;
 mod identify;
+mod inventory;
+mod media;
 mod power;
 mod quirks;
+mod sensors;
+mod survey;
 mod system;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use async_trait::async_trait;
 use redfish_client::{Client, Login, Options, Reference, Trust};
 use tokio::sync::OnceCell;
 
 use crate::power::Patience;
-use crate::{Address, Bmc, BmcError, BootOverride, Credentials, Identity, PowerAction, PowerState, ReadBack};
+use crate::{
+    Address, Bmc, BmcError, BootOverride, Credentials, Identity, InsertedMedia, Inventory, MediaKind, MediaSlot,
+    Medium, PowerAction, PowerState, ReadBack, Sensor,
+};
 
 /// One BMC that speaks Redfish, with at most one session.
 pub(crate) struct RedfishBmc {
@@ -64,5 +72,25 @@ impl Bmc for RedfishBmc {
 
     async fn set_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
         self.write_boot_override(wanted).await
+    }
+
+    async fn media(&self) -> Result<Vec<MediaSlot>, BmcError> {
+        self.read_media().await
+    }
+
+    async fn insert_media(&self, medium: &Medium) -> Result<InsertedMedia, BmcError> {
+        self.insert(medium).await
+    }
+
+    async fn eject_media(&self, kind: MediaKind) -> Result<ReadBack, BmcError> {
+        self.eject(kind).await
+    }
+
+    async fn inventory(&self) -> Result<Inventory, BmcError> {
+        self.read_inventory().await
+    }
+
+    async fn sensors(&self) -> Result<Vec<Sensor>, BmcError> {
+        self.read_sensors().await
     }
 }

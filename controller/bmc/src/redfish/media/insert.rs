@@ -1,0 +1,125 @@
+//! Inserting: empty the slot, ask in words it takes, read back what it says.
+
+use std::time::Duration;
+
+use redfish_client::{RedfishError, Resource};
+use tokio::time::{Instant, sleep_until};
+
+use super::super::RedfishBmc;
+use super::eject::says;
+use super::slot::{Door, Slot, holds, image, is_empty, is_inserted};
+use super::{is_busy, is_wording, request, scrubbed};
+use crate::{BmcError, InsertedMedia, Medium, ReadBack};
+
+/// Between two tries at a slot that is busy.
+const PERIOD: Duration = Duration::from_secs(2);
+
+impl RedfishBmc {
+    pub(in crate::redfish) async fn insert(&self, medium: &Medium) -> Result<InsertedMedia, BmcError> {
+        let act = format!("inserting {medium}");
+        let mut refused = None;
+        for slot in self.slots_for(&act, medium.kind).await? {
+            match self.insert_into(&act, &slot, medium).await {
+                Ok(read_back) => return Ok(InsertedMedia { slot: slot.resource.uri().to_string(), read_back }),
+                // One that cannot be used after all (405 of OpenBMC), or that somebody's console holds: the next may do.
+                Err(error @ (BmcError::Protocol { .. } | BmcError::NotApplied { .. })) => {
+                    tracing::debug!(slot = %slot.resource.uri(), "slot does not take the medium");
+                    refused.get_or_insert(error);
+                }
+                Err(error) => return Err(scrubbed(error, medium)),
+            }
+        }
+        let refused = refused.unwrap_or_else(|| BmcError::Unsupported { act, why: "it has no slot".to_owned() });
+        Err(scrubbed(refused, medium))
+    }
+
+    async fn insert_into(&self, act: &str, slot: &Slot, medium: &Medium) -> Result<ReadBack, BmcError> {
+        let mut now = slot.resource.clone();
+        // Also when it names the same address: it need not serve it any more.
+        if !is_empty(&now) {
+            now = self.empty(act, slot).await?;
+        }
+        let end = Instant::now() + self.patience.settles_within;
+        let mut bodies = request::insertions(medium, &slot.door).into_iter();
+        let mut body = bodies.next();
+        let mut first = None;
+        while let Some(wording) = &body {
+            let error = match self.ask_to_insert(&now, &slot.door, wording).await {
+                Ok(()) => return self.check_inserted(act, &now, medium, end).await,
+                Err(error) => error,
+            };
+            if is_wording(&error) {
+                first.get_or_insert(error);
+                body = bodies.next();
+                continue;
+            }
+            if !is_busy(&error) || Instant::now() + self.pause(PERIOD) > end {
+                return Err(self.explain_insert(act, error, medium));
+            }
+            sleep_until(Instant::now() + self.pause(PERIOD)).await;
+            now = self.client.read(now.uri()).await.map_err(|error| self.explain(act, error))?;
+            // It was done all the same.
+            if is_inserted(&now) && holds(&now, &medium.url) {
+                return Ok(ReadBack::Confirmed);
+            }
+        }
+        match first {
+            Some(error) => Err(self.explain_insert(act, error, medium)),
+            None => Ok(ReadBack::Unverifiable("there was nothing to send".to_owned())),
+        }
+    }
+
+    async fn ask_to_insert(&self, slot: &Resource, door: &Door, body: &serde_json::Value) -> Result<(), RedfishError> {
+        let reply = match door {
+            Door::Actions(action) => self.client.act(action, body).await?,
+            Door::Properties => self.client.patch(slot, body).await?,
+        };
+        self.client.follow(&reply, self.patience.settles_within, |_| {}).await.map(|_| ())
+    }
+
+    async fn check_inserted(
+        &self,
+        act: &str,
+        slot: &Resource,
+        medium: &Medium,
+        end: Instant,
+    ) -> Result<ReadBack, BmcError> {
+        let read = self.client.read(slot.uri()).await.map_err(|error| self.explain(act, error))?;
+        let read = self.await_slot(act, read, end, &medium.to_string(), is_inserted).await?;
+        if holds(&read, &medium.url) {
+            return Ok(ReadBack::Confirmed);
+        }
+        if image(&read).is_none() {
+            return Ok(ReadBack::Unverifiable("the slot is filled and does not say with what".to_owned()));
+        }
+        Err(BmcError::Contradicted {
+            address: self.address.to_string(),
+            wrote: format!("{medium} at {}", read.uri()),
+            read: says(&read),
+        })
+    }
+
+    /// The error, with what is known to help.
+    fn explain_insert(&self, act: &str, error: RedfishError, medium: &Medium) -> BmcError {
+        let hint = hint(&error, medium);
+        let error = self.explain(act, error);
+        match (error, hint) {
+            (BmcError::Protocol { address, act, why }, Some(hint)) => {
+                BmcError::Refused { address, act, why: format!("{why}; {hint}") }
+            }
+            (error, _) => error,
+        }
+    }
+}
+
+/// What is known to help against `error`.
+fn hint(error: &RedfishError, medium: &Medium) -> Option<&'static str> {
+    let fault = error.fault()?;
+    if fault.has("RAC0904") || fault.has("SYS446") {
+        return Some(
+            "set the attach mode of virtual media to AutoAttach (VirtualMedia.Attached) and close virtual consoles",
+        );
+    }
+    let plain = !medium.url.contains(['?', '=']) && medium.url.to_ascii_lowercase().ends_with(".iso");
+    (is_wording(error) && !plain).then_some("some bmcs take only addresses without ? and = that end in .iso")
+}

@@ -1,0 +1,94 @@
+//! Virtual media over Redfish: which slots there are, and what is said about them.
+
+mod eject;
+mod insert;
+mod request;
+mod slot;
+
+use redfish_client::{RedfishError, Resource};
+use slot::Slot;
+
+use super::RedfishBmc;
+use super::survey::Survey;
+use crate::{BmcError, MediaKind, MediaSlot, Medium};
+
+const ACT: &str = "reading virtual media";
+
+impl RedfishBmc {
+    pub(super) async fn read_media(&self) -> Result<Vec<MediaSlot>, BmcError> {
+        Ok(self.slots(ACT).await?.iter().map(slot::show).collect())
+    }
+
+    /// The slots that can be used: those of the system and those of its manager. Firmware has them in one place, in the
+    /// other, in both under other names (Dell), or in both as the same (Lenovo).
+    async fn slots(&self, act: &str) -> Result<Vec<Slot>, BmcError> {
+        let system = self.system(act).await?;
+        let survey = Survey::new(self);
+        let mut owners: Vec<Resource> = self.manager(&survey, &system).await.into_iter().collect();
+        owners.push(system);
+        let mut resources: Vec<Resource> = Vec::new();
+        for owner in &owners {
+            for resource in survey.members(owner, "VirtualMedia").await {
+                let known = resources.iter().any(|other| other.uri() == resource.uri() || is_same(other, &resource));
+                if !known {
+                    resources.push(resource);
+                }
+            }
+        }
+        survey.finish(act)?;
+        Ok(slot::usable(resources))
+    }
+
+    /// As [`RedfishBmc::slots`], of one kind; none is an error that says so.
+    async fn slots_for(&self, act: &str, kind: MediaKind) -> Result<Vec<Slot>, BmcError> {
+        let slots: Vec<Slot> = self.slots(act).await?.into_iter().filter(|slot| slot.kinds.contains(&kind)).collect();
+        if slots.is_empty() {
+            let why = format!("it shows no slot that takes a {kind}; a licence may be missing for virtual media");
+            return Err(BmcError::Unsupported { act: format!("bmc {}, {act}", self.address), why });
+        }
+        Ok(slots)
+    }
+}
+
+/// Whether two slots under two roofs are one: they have one name and hold the same.
+fn is_same(one: &Resource, other: &Resource) -> bool {
+    let said = |slot: &Resource, path: &str| slot.value(path).cloned();
+    one.uri().id() == other.uri().id()
+        && one.action("VirtualMedia.InsertMedia").map(|a| a.target)
+            == other.action("VirtualMedia.InsertMedia").map(|a| a.target)
+        && ["Image", "Inserted", "MediaTypes"].iter().all(|path| said(one, path) == said(other, path))
+}
+
+/// Whether the service refused these words, so that others may do.
+fn is_wording(error: &RedfishError) -> bool {
+    error.status().is_some_and(|status| matches!(status.as_u16(), 400 | 422))
+}
+
+/// Whether the service refuses for now: it is busy with the slot, as for seconds after an eject.
+fn is_busy(error: &RedfishError) -> bool {
+    error.status().is_some_and(|status| status.is_server_error() || matches!(status.as_u16(), 409 | 423 | 429))
+}
+
+/// `error` without what may be a secret of `medium`: services repeat what was sent to them.
+fn scrubbed(error: BmcError, medium: &Medium) -> BmcError {
+    let clean = |text: String| {
+        let mut text = text.replace(&medium.url, &medium.shown_url());
+        if let Some(login) = &medium.login
+            && !login.expose_password().is_empty()
+        {
+            text = text.replace(login.expose_password(), "…");
+        }
+        text
+    };
+    match error {
+        BmcError::Protocol { address, act, why } => BmcError::Protocol { address, act, why: clean(why) },
+        BmcError::Refused { address, act, why } => BmcError::Refused { address, act, why: clean(why) },
+        BmcError::Busy { address, act, why } => BmcError::Busy { address, act, why: clean(why) },
+        BmcError::Unsupported { act, why } => BmcError::Unsupported { act, why: clean(why) },
+        BmcError::BadCredentials { address, user, why } => BmcError::BadCredentials { address, user, why: clean(why) },
+        BmcError::Unreachable { address, deadline, why } => {
+            BmcError::Unreachable { address, deadline, why: clean(why) }
+        }
+        other => other,
+    }
+}
