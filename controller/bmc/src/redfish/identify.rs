@@ -111,6 +111,12 @@ fn mode(word: &str) -> Option<BootFirmware> {
     }
 }
 
+/// Every decoder on one body, for tests that feed them anything.
+#[cfg(test)]
+pub(super) fn decode_everything(resource: &Resource) -> String {
+    format!("{:?} {:?}", identity(Some(resource), resource, Some(resource)), service_vendor(resource))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};

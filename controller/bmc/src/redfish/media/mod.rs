@@ -92,3 +92,11 @@ fn scrubbed(error: BmcError, medium: &Medium) -> BmcError {
         other => other,
     }
 }
+
+/// Every decoder on one body, for tests that feed them anything.
+#[cfg(test)]
+pub(super) fn decode_everything(resource: &Resource) -> String {
+    let slots = slot::usable(vec![resource.clone()]);
+    let shown: Vec<MediaSlot> = slots.iter().map(slot::show).collect();
+    format!("{shown:?} {} {}", slot::holds(resource, "http://h/a.iso"), eject::says(resource))
+}

@@ -2,7 +2,10 @@
 
 mod boot;
 mod dump;
+mod fixtures;
+mod golden;
 mod power;
+mod replay;
 mod scripted;
 
 use std::time::Duration;
@@ -37,7 +40,7 @@ async fn real_bmcs_are_known_powered_and_booted() {
         ("hpe-dl385gen10plusv2-ilo5-2.72", "", "HPE", "Confirmed"),
         ("intel-s2600bpb-1.93", "", "Intel Corporation", "Confirmed"),
         ("lenovo-sr670v2-xcc-2.83", "", "Lenovo", "Confirmed"),
-        ("nvidia-bluefield3-bmc-24.10", "", "https://www.mellanox.com", "Pending"),
+        ("nvidia-bluefield3-bmc-24.10", "", "Nvidia", "Pending"),
         ("nvidia-dgxh100-ami-23.11", "", "NVIDIA", "Pending"),
         ("openbmc-stock-2.15-dev", "", "", "Confirmed"),
         ("supermicro-sys821ge-tnhr", "", "Supermicro", "Confirmed"),
