@@ -5,8 +5,12 @@
 //! This crate must not know the product's clients: it is written from the specifications and from what vendors'
 //! machines are known to do, so that a client tested against it is not tested against itself.
 
+pub mod fleet;
 pub mod host;
 pub mod ipmi;
 pub mod machine;
+pub mod redfish;
+pub mod seed;
 
+pub use fleet::{FakeBmc, FleetOptions};
 pub use host::{Host, HostOptions};

@@ -63,6 +63,7 @@ pub struct Host {
     users: Mutex<Users>,
     media: Mutex<Media>,
     log: Mutex<Log>,
+    log_changes: watch::Sender<u32>,
 }
 
 struct State {
@@ -98,6 +99,7 @@ impl Host {
             users: Mutex::new(options.users),
             media: Mutex::default(),
             log: Mutex::default(),
+            log_changes: watch::Sender::new(0),
         })
     }
 
@@ -168,9 +170,22 @@ impl Host {
         locked(&self.media)
     }
 
-    /// The event log, under its lock: hold it shortly.
+    /// The event log, under its lock: hold it shortly; [`Self::note`] adds to it.
     pub fn log(&self) -> MutexGuard<'_, Log> {
         locked(&self.log)
+    }
+
+    /// Adds an entry to the event log and tells those that follow it. Gives its id.
+    pub fn note(&self, severity: &str, message: impl Into<String>) -> u32 {
+        let id = self.log().add(severity, message);
+        self.log_changes.send_replace(id);
+        id
+    }
+
+    /// Follows the ids of the entries that [`Self::note`] adds.
+    #[must_use]
+    pub fn watch_log(&self) -> watch::Receiver<u32> {
+        self.log_changes.subscribe()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -32,7 +32,7 @@ impl Host {
             state.generation += 1;
             state.generation
         };
-        self.log().add("OK", format!("power action {}", action.name()));
+        self.note("OK", format!("power action {}", action.name()));
         self.run(generation, steps);
         Ok(())
     }
@@ -144,6 +144,7 @@ impl Host {
 
     fn show(&self, power: PowerState) {
         self.state().power = power;
+        self.note("OK", format!("power state {}", power.name()));
         self.power_changes.send_replace(power);
     }
 }

@@ -1,0 +1,117 @@
+//! `bessemer-fake-bmc`: fake controllers from the command line, until Ctrl-C.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use bessemer_fake_bmc::host::boot::{BootMode, BootOverride};
+use bessemer_fake_bmc::host::power::{PowerState, Timing};
+use bessemer_fake_bmc::host::users::Users;
+use bessemer_fake_bmc::redfish::Rule;
+use bessemer_fake_bmc::redfish::tls::Tls;
+use bessemer_fake_bmc::{FleetOptions, HostOptions, fleet, seed};
+use clap::{Parser, ValueEnum};
+
+/// Fake management controllers, for tests of their clients.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    /// How many hosts
+    #[arg(long, default_value_t = 1)]
+    hosts: u32,
+    /// A dump by the name of its folder in BESSEMER_TEST_DATA, or the path of a map.json; a small server of its own
+    /// otherwise
+    #[arg(long)]
+    seed: Option<String>,
+    /// Port of the first host, the others after it; any when left out
+    #[arg(long)]
+    port: Option<u16>,
+    /// What the hosts show to clients
+    #[arg(long, value_enum, default_value_t = Certificate::Authority)]
+    tls: Certificate,
+    /// Where to write the certificate of the authority, PEM
+    #[arg(long)]
+    ca_file: Option<PathBuf>,
+    /// User name of the administrator
+    #[arg(long, default_value = "admin")]
+    username: String,
+    /// Password of the administrator; it protects nothing
+    #[arg(long, default_value = "password")]
+    password: String,
+    /// Milliseconds that going on, going off and a reset take
+    #[arg(long, default_value_t = 0)]
+    delay: u64,
+    /// Whether the hosts begin switched on
+    #[arg(long)]
+    on: bool,
+    /// Whether the hosts begin with Legacy as their boot mode
+    #[arg(long)]
+    legacy: bool,
+    /// A fault on every host, `[METHOD] [PATH] FAULT[=ARGUMENT] [xTIMES] [afterSKIP]`, such as `GET /Systems
+    /// status=503,10 x2`; may be given again
+    #[arg(long = "fault")]
+    faults: Vec<Rule>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Certificate {
+    /// Plain HTTP
+    Off,
+    /// One certificate of an authority made at the start
+    Authority,
+    /// A self-signed one for each
+    SelfSigned,
+    /// A self-signed one for each that is marked as an authority
+    SelfSignedAuthority,
+}
+
+impl From<Certificate> for Tls {
+    fn from(certificate: Certificate) -> Self {
+        match certificate {
+            Certificate::Off => Self::Off,
+            Certificate::Authority => Self::Authority,
+            Certificate::SelfSigned => Self::SelfSigned,
+            Certificate::SelfSignedAuthority => Self::SelfSignedAuthority,
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let tree = match &arguments.seed {
+        None => seed::minimal()?,
+        Some(seed) if seed.contains('/') => seed::file(seed.as_ref())?,
+        Some(seed) => seed::dump(seed)?,
+    };
+    let delay = std::time::Duration::from_millis(arguments.delay);
+    let timing = Timing { on: delay, off: delay, graceful: delay, reset: delay, ..Timing::default() };
+    let hosts = (0..arguments.hosts).map(|index| HostOptions {
+        users: Users::administrator(&arguments.username, &arguments.password),
+        power: if arguments.on { PowerState::On } else { PowerState::Off },
+        timing,
+        ..HostOptions::numbered(index)
+    });
+    let options = FleetOptions {
+        hosts: hosts.collect(),
+        tls: arguments.tls.into(),
+        first_port: arguments.port,
+        ..FleetOptions::new(tree, 0)
+    };
+    let fleet = fleet::start(options).await?;
+    for bmc in &fleet {
+        arguments.faults.iter().for_each(|rule| bmc.redfish().faults().add(rule.clone()));
+        if arguments.legacy {
+            bmc.host().set_boot_override(BootOverride { mode: BootMode::Legacy, ..BootOverride::default() });
+        }
+    }
+    if let Some(file) = &arguments.ca_file {
+        let Some(trusted) = fleet.first().and_then(|bmc| bmc.trusted()) else { bail!("--ca-file: there is no TLS") };
+        std::fs::write(file, trusted).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    for bmc in &fleet {
+        let identity = bmc.host().identity();
+        println!("{} {} {} {}", identity.name, bmc.url(), identity.uuid, identity.serial);
+    }
+    tokio::signal::ctrl_c().await?;
+    Ok(())
+}
