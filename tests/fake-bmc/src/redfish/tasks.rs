@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::answer::{Answer, Body};
 use super::behaviour::Location;
+use super::json::set;
 use super::service::{Effect, Service};
 
 /// Ended tasks beyond this are forgotten, the oldest first.
@@ -63,7 +64,7 @@ impl Service {
             tokio::time::sleep(time).await;
             let Some(service) = service.upgrade() else { return };
             let failure = effect(&service).err().map(|answer| match answer.body {
-                Body::Json(body) => body["error"]["message"].as_str().unwrap_or("refused").to_owned(),
+                Body::Json(body) => said(&body),
                 _ => format!("status {}", answer.status),
             });
             let severity = if failure.is_some() { "Critical" } else { "OK" };
@@ -143,7 +144,7 @@ impl Service {
             "Messages": [{ "MessageId": "TaskEvent.1.0.TaskProgressChanged", "Message": sentence }],
         });
         if matches!(task.state, State::Running) {
-            body["TaskMonitor"] = json!(self.monitor_path(id));
+            set(&mut body, "TaskMonitor", self.monitor_path(id));
         }
         Some(body)
     }
@@ -156,4 +157,10 @@ impl Service {
             None => Answer::not_found(path),
         }
     }
+}
+
+/// The sentence of an error.
+fn said(error: &Value) -> String {
+    let sentence = error.pointer("/error/message").and_then(Value::as_str);
+    sentence.unwrap_or("refused").to_owned()
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::password_change_required;
 use crate::redfish::answer::{Answer, Body};
-use crate::redfish::json::{clean, text};
+use crate::redfish::json::{clean, set, text};
 use crate::redfish::service::Service;
 
 /// How many sessions there were, and what became of them.
@@ -153,7 +153,8 @@ impl Service {
         if who.must_change_password {
             let own = self.account_path(who.id).unwrap_or_default();
             if let Body::Json(error) = password_change_required(&own).body {
-                session["@Message.ExtendedInfo"] = error["error"]["@Message.ExtendedInfo"].clone();
+                let said = error.pointer("/error/@Message.ExtendedInfo").cloned();
+                set(&mut session, "@Message.ExtendedInfo", said.unwrap_or_default());
             }
         }
         let location = self.location(&path);

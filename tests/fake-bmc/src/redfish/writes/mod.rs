@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::behaviour::Reply;
 use super::faults::Twist;
-use super::json::{kind, text};
+use super::json::kind;
 use super::service::{Effect, Service};
 
 /// Nobody may write these, on whatever resource.
@@ -132,24 +132,23 @@ fn plain(path: String, patch: Value) -> Effect {
 
 /// Refuses what the resource has not, and what nobody may write.
 fn check(held: &Value, patch: &Value) -> Result<(), Answer> {
-    let names = patch.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-    let names: Vec<&str> = names.filter(|name| !name.starts_with('@') && *name != "Oem").collect();
-    if names.is_empty() {
+    let all = patch.as_object().into_iter().flatten();
+    let written: Vec<_> = all.filter(|(name, _)| !name.starts_with('@') && *name != "Oem").collect();
+    if written.is_empty() {
         return Err(Answer::error(400, "NoOperation", "the body changes nothing", &[]));
     }
-    for name in names {
-        if READ_ONLY.contains(&name) {
+    for (name, sent) in written {
+        if READ_ONLY.contains(&name.as_str()) {
             return Err(Answer::read_only(name));
         }
         let value = held.get(name).ok_or_else(|| Answer::unknown_property(name))?;
-        let sent = &patch[name];
         let alike = std::mem::discriminant(value) == std::mem::discriminant(sent);
         if !alike && !value.is_null() && !sent.is_null() {
             return Err(Answer::wrong_type(&sent.to_string(), name));
         }
         let allowed = held.get(format!("{name}@Redfish.AllowableValues")).and_then(Value::as_array);
         if allowed.is_some_and(|allowed| !allowed.contains(sent)) {
-            return Err(Answer::not_in_list(text(patch, name).unwrap_or_default(), name));
+            return Err(Answer::not_in_list(sent.as_str().unwrap_or_default(), name));
         }
     }
     Ok(())
