@@ -41,7 +41,7 @@ pub struct Identity {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secure_boot: Option<bool>,
     /// Addresses of the server's network interfaces, in order, each once. Addresses that were made up (locally
-    /// administered) are left out: whole series of machines have the same.
+    /// administered) are left out where there are others: whole series of machines have the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub macs: Vec<MacAddress>,
 }

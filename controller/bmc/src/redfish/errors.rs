@@ -1,7 +1,7 @@
 //! From the protocol's errors to the situations callers tell apart.
 
 use http::StatusCode;
-use redfish_client::RedfishError;
+use redfish_client::{Fault, RedfishError};
 
 use super::RedfishBmc;
 use crate::BmcError;
@@ -11,6 +11,10 @@ impl RedfishBmc {
         let (address, act) = (self.address.to_string(), act.to_owned());
         let why = error.to_string();
         match error {
+            // Whatever the status: it is no matter of who asks (Supermicro says 401).
+            ref error if error.fault().is_some_and(is_about_a_licence) => {
+                BmcError::Unsupported { act: format!("bmc {address}, {act}"), why }
+            }
             RedfishError::Unauthorized { .. } | RedfishError::PasswordChangeRequired { .. } => {
                 BmcError::BadCredentials { address, user: self.user.clone(), why }
             }
@@ -38,4 +42,10 @@ impl RedfishBmc {
             _ => BmcError::Protocol { address, act, why },
         }
     }
+}
+
+/// Whether a service refuses for want of a licence.
+fn is_about_a_licence(fault: &Fault) -> bool {
+    let about = |text: &str| ["license", "licence"].iter().any(|word| text.to_ascii_lowercase().contains(word));
+    fault.messages.iter().any(|message| about(&message.id) || about(&message.text))
 }

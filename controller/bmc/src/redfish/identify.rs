@@ -6,7 +6,7 @@ use super::RedfishBmc;
 use super::inventory::{chassis_of, nics};
 use super::power::power_of;
 use super::survey::Survey;
-use super::value::{first, text};
+use super::value::text;
 use crate::{BmcError, BootFirmware, Identity};
 
 const ACT: &str = "reading its identity";
@@ -19,11 +19,12 @@ impl RedfishBmc {
         let root = survey.find(&Reference::root()).await;
         let manager = self.manager(&survey, &system).await;
         let mut found = identity(root.as_ref(), &system, manager.as_ref());
-        if found.vendor.is_none() || found.serial.is_none() {
+        if found.vendor.is_none() || found.serial.is_none() || found.model.is_none() {
             let chassis = chassis_of(&survey, &system).await;
             let told = |path: &str| chassis.first().and_then(|chassis| text(chassis, path));
             found.vendor = found.vendor.or_else(|| told("Manufacturer"));
             found.serial = found.serial.or_else(|| told("SerialNumber"));
+            found.model = found.model.or_else(|| told("Model"));
         }
         found.vendor = found.vendor.or_else(|| root.as_ref().and_then(service_vendor));
         if found.firmware.is_none() {
@@ -78,7 +79,7 @@ fn identity(root: Option<&Resource>, system: &Resource, manager: Option<&Resourc
     let tag = text(system, "SKU").filter(|_| is_dell);
     Identity {
         vendor,
-        model: first(system, &["Model", "Name"]),
+        model: text(system, "Model"),
         firmware: manager.and_then(|manager| text(manager, "FirmwareVersion")),
         bios_version: text(system, "BiosVersion"),
         system_id: Some(system.uri().to_string()),
@@ -138,7 +139,7 @@ mod tests {
             (
                 json!({"Vendor": "Supermicro"}),
                 json!({"Manufacturer": "To be filled by O.E.M.", "Model": "", "Name": "System", "SerialNumber": "0123456789"}),
-                "Supermicro · System · firmware 1.0",
+                "Supermicro · firmware 1.0",
             ),
             (json!({}), json!({}), "unknown manufacturer · firmware 1.0"),
         ];

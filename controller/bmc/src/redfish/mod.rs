@@ -2,6 +2,7 @@
 //! the caller. How a service must be spoken to is `redfish-client`'s business.
 
 mod boot;
+mod capabilities;
 mod errors;
 mod identify;
 mod inventory;
@@ -21,8 +22,8 @@ use tokio::sync::OnceCell;
 
 use crate::power::Patience;
 use crate::{
-    Address, Bmc, BmcError, BootOverride, Credentials, Identity, InsertedMedia, Inventory, MediaKind, MediaSlot,
-    Medium, PowerAction, PowerState, ReadBack, Sensor,
+    Address, Bmc, BmcError, BootOverride, Capabilities, Credentials, Identity, InsertedMedia, Inventory, MediaKind,
+    MediaSlot, Medium, PowerAction, PowerState, ReadBack, Sensor,
 };
 
 /// One BMC that speaks Redfish, with at most one session.
@@ -72,6 +73,10 @@ impl Bmc for RedfishBmc {
 
     async fn set_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
         self.write_boot_override(wanted).await
+    }
+
+    async fn capabilities(&self) -> Result<Capabilities, BmcError> {
+        self.find_capabilities().await
     }
 
     async fn media(&self) -> Result<Vec<MediaSlot>, BmcError> {

@@ -6,7 +6,7 @@ use redfish_client::Resource;
 use super::RedfishBmc;
 use super::inventory::chassis_of;
 use super::survey::Survey;
-use super::value::{health, is_absent, number, parts, text};
+use super::value::{health, is_absent, natural, number, parts, text};
 use crate::{BmcError, Sensor, SensorKind, Thresholds};
 
 const ACT: &str = "reading sensors";
@@ -17,7 +17,7 @@ impl RedfishBmc {
         let survey = Survey::new(self);
         let mut sensors = Vec::new();
         for chassis in chassis_of(&survey, &system).await {
-            let mut here = Vec::new();
+            let mut here: Vec<Sensor> = Vec::new();
             if let Some(thermal) = survey.follow(&chassis, "Thermal").await {
                 here.extend(parts(&thermal, "Temperatures").iter().filter_map(temperature));
                 here.extend(parts(&thermal, "Fans").iter().filter_map(fan));
@@ -26,9 +26,14 @@ impl RedfishBmc {
                 here.extend(parts(&power, "PowerControl").iter().filter_map(consumption));
                 here.extend(parts(&power, "Voltages").iter().filter_map(voltage));
             }
-            if here.iter().all(|sensor| sensor.reading.is_none()) {
-                here.extend(survey.members(&chassis, "Sensors").await.iter().filter_map(decode));
+            let has = |kind| here.iter().any(|sensor| sensor.kind == kind && sensor.reading.is_some());
+            if !(has(SensorKind::Temperature) && has(SensorKind::Power)) {
+                let newer: Vec<Sensor> = survey.members(&chassis, "Sensors").await.iter().filter_map(decode).collect();
+                let known = |sensor: &Sensor| here.iter().any(|other| other.name == sensor.name);
+                let newer: Vec<Sensor> = newer.into_iter().filter(|sensor| !known(sensor)).collect();
+                here.extend(newer);
             }
+            here.sort_by_key(|sensor| (sensor.kind, natural(&sensor.name)));
             sensors.extend(here);
         }
         survey.finish(ACT)?;
@@ -48,35 +53,35 @@ fn old(resource: &Resource, kind: SensorKind, reading: Option<f64>, unit: &str) 
         unit: unit.to_owned(),
         health: health(resource),
         thresholds: Thresholds {
-            lower_fatal: number(resource, "LowerThresholdFatal"),
-            lower_critical: number(resource, "LowerThresholdCritical"),
-            lower_warning: number(resource, "LowerThresholdNonCritical"),
-            upper_warning: number(resource, "UpperThresholdNonCritical"),
-            upper_critical: number(resource, "UpperThresholdCritical"),
-            upper_fatal: number(resource, "UpperThresholdFatal"),
+            lower_fatal: reading(resource, "LowerThresholdFatal"),
+            lower_critical: reading(resource, "LowerThresholdCritical"),
+            lower_warning: reading(resource, "LowerThresholdNonCritical"),
+            upper_warning: reading(resource, "UpperThresholdNonCritical"),
+            upper_critical: reading(resource, "UpperThresholdCritical"),
+            upper_fatal: reading(resource, "UpperThresholdFatal"),
         },
         states: Vec::new(),
     })
 }
 
 fn temperature(resource: &Resource) -> Option<Sensor> {
-    old(resource, SensorKind::Temperature, number(resource, "ReadingCelsius"), "°C")
+    old(resource, SensorKind::Temperature, reading(resource, "ReadingCelsius"), "°C")
 }
 
 fn fan(resource: &Resource) -> Option<Sensor> {
-    let (reading, word) = match number(resource, "Reading") {
+    let (reading, word) = match reading(resource, "Reading") {
         Some(reading) => (Some(reading), resource.text("ReadingUnits").unwrap_or("RPM")),
-        None => (number(resource, "ReadingRPM"), "RPM"),
+        None => (reading(resource, "ReadingRPM"), "RPM"),
     };
     old(resource, SensorKind::Fan, reading, unit(word))
 }
 
 fn voltage(resource: &Resource) -> Option<Sensor> {
-    old(resource, SensorKind::Voltage, number(resource, "ReadingVolts"), "V")
+    old(resource, SensorKind::Voltage, reading(resource, "ReadingVolts"), "V")
 }
 
 fn consumption(resource: &Resource) -> Option<Sensor> {
-    let reading = number(resource, "PowerConsumedWatts");
+    let reading = reading(resource, "PowerConsumedWatts");
     old(resource, SensorKind::Power, reading, "W").filter(|sensor| sensor.reading.is_some())
 }
 
@@ -94,11 +99,11 @@ fn decode(resource: &Resource) -> Option<Sensor> {
         (Some("Current"), _) | (None, "A") => SensorKind::Current,
         _ => SensorKind::Other,
     };
-    let threshold = |name: &str| number(resource, &format!("Thresholds/{name}/Reading"));
+    let threshold = |name: &str| reading(resource, &format!("Thresholds/{name}/Reading"));
     Some(Sensor {
         name: text(resource, "Name").or_else(|| text(resource, "Id"))?,
         kind,
-        reading: number(resource, "Reading"),
+        reading: reading(resource, "Reading"),
         unit: unit(word).to_owned(),
         health: health(resource),
         thresholds: Thresholds {
@@ -111,6 +116,16 @@ fn decode(resource: &Resource) -> Option<Sensor> {
         },
         states: Vec::new(),
     })
+}
+
+/// A reading without the noise of a number that was once narrower.
+fn tidy(reading: f64) -> f64 {
+    (reading * 10_000.0).round() / 10_000.0
+}
+
+/// The number at `path`, tidied.
+fn reading(resource: &Resource, path: &str) -> Option<f64> {
+    number(resource, path).map(tidy)
 }
 
 /// The unit as people write it.

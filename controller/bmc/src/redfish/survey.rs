@@ -58,6 +58,8 @@ impl<'a> Survey<'a> {
             state.calls = left;
         }
         let found = match timeout_at(self.until, self.bmc.client.read(at)).await {
+            // A refusal that calls itself a success.
+            Ok(Ok(resource)) if resource.value("error").is_some() && resource.value("@odata.id").is_none() => None,
             Ok(Ok(resource)) => Some(resource),
             Ok(Err(error)) => {
                 self.lock().failed(at, error);

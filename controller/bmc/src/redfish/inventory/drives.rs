@@ -4,7 +4,7 @@ use redfish_client::Resource;
 use serde_json::Value;
 
 use super::super::survey::Survey;
-use super::super::value::{count, first, health, is_absent, parts, tell_apart, text};
+use super::super::value::{count, first, health, is_absent, natural, parts, tell_apart, text};
 use super::id;
 use crate::Drive;
 
@@ -33,6 +33,7 @@ pub(super) async fn read(survey: &Survey<'_>, system: &Resource, chassis: &[Reso
         }
     }
     tell_apart(&mut found.drives, &found.ids, |drive| &mut drive.name);
+    found.drives.sort_by_key(|drive| natural(&drive.name));
     found.drives
 }
 
@@ -50,6 +51,9 @@ async fn smart_storage(survey: &Survey<'_>, system: &Resource, found: &mut Found
         }
     }
 }
+
+/// Models of virtual media.
+const VIRTUAL: [&str; 3] = ["Virtual Cdrom Device", "Virtual HDisk Device", "Virtual Floppy Device"];
 
 #[derive(Default)]
 struct Found {
@@ -125,5 +129,7 @@ pub(super) fn simple(device: &Resource) -> Option<Drive> {
         health: health(device),
         ..Drive::default()
     };
-    (drive.bytes.is_some() || drive.model.is_some()).then_some(drive)
+    // What the BMC itself shows to its server (AMI) is no drive of it.
+    let is_virtual = drive.model.as_deref().is_some_and(|model| VIRTUAL.contains(&model));
+    (!is_virtual && (drive.bytes.is_some() || drive.model.is_some())).then_some(drive)
 }

@@ -3,7 +3,7 @@
 use redfish_client::Resource;
 
 use super::super::survey::Survey;
-use super::super::value::{count, first, health, is_absent, number, tell_apart};
+use super::super::value::{count, first, health, is_absent, natural, number, tell_apart};
 use super::id;
 use crate::MemoryModule;
 
@@ -17,6 +17,7 @@ pub(super) async fn read(survey: &Survey<'_>, system: &Resource) -> Vec<MemoryMo
         }
     }
     tell_apart(&mut modules, &ids, |module| &mut module.name);
+    modules.sort_by_key(|module| natural(&module.name));
     modules
 }
 
@@ -41,7 +42,7 @@ pub(super) fn decode(resource: &Resource) -> Option<MemoryModule> {
     Some(MemoryModule {
         name: first(resource, &place).unwrap_or_else(|| id(resource)),
         capacity_mib: capacity,
-        kind: first(resource, &["MemoryDeviceType", "DIMMType"]),
+        kind: first(resource, &["MemoryDeviceType", "DIMMType"]).filter(|kind| kind != "Other"),
         speed_mhz: count(resource, "OperatingSpeedMhz"),
         vendor: first(resource, &["Manufacturer"]),
         part: first(resource, &["PartNumber"]),

@@ -5,9 +5,12 @@ use redfish_client::Resource;
 use serde_json::Value;
 
 use super::super::survey::Survey;
-use super::super::value::{count, first, health, is_absent};
+use super::super::value::{count, first, health, is_absent, natural};
 use super::id;
 use crate::{MacAddress, Nic};
+
+/// What services call the interface between server and BMC (Lenovo, Supermicro, DMTF's mockups).
+const TO_MANAGER: &str = "ToManager";
 
 /// What a card's port or function adds: addresses, and what goes with them.
 #[derive(Debug, Default)]
@@ -38,13 +41,17 @@ pub(in crate::redfish) async fn macs(survey: &Survey<'_>, system: &Resource) -> 
     identifying(&nics)
 }
 
-/// Addresses that tell machines apart, each once.
+/// Addresses that tell machines apart, each once: not those of the way to the BMC, and of made-up ones none, unless there
+/// are no others, as in a virtual machine.
 fn identifying(nics: &[Nic]) -> Vec<MacAddress> {
     let mut macs: Vec<MacAddress> = Vec::new();
-    for mac in nics.iter().filter_map(|nic| nic.mac).filter(|mac| !mac.is_locally_administered()) {
+    for mac in nics.iter().filter(|nic| nic.name != TO_MANAGER).filter_map(|nic| nic.mac) {
         if !macs.contains(&mac) {
             macs.push(mac);
         }
+    }
+    if !macs.iter().all(|mac| mac.is_locally_administered()) {
+        macs.retain(|mac| !mac.is_locally_administered());
     }
     macs
 }
@@ -59,6 +66,7 @@ async fn of_system(survey: &Survey<'_>, system: &Resource) -> Vec<Nic> {
             nics.push(nic);
         }
     }
+    nics.sort_by_key(|nic| natural(&nic.name));
     nics
 }
 
@@ -146,9 +154,12 @@ pub(super) fn decode(resource: &Resource) -> Port {
 /// One list by address: what the system shows, completed by the cards, and then what only the cards show.
 fn merge(interfaces: Vec<Nic>, ports: Vec<(String, Port)>) -> Vec<Nic> {
     let mut nics = interfaces;
+    let mut only_on_cards: Vec<Nic> = Vec::new();
     for (card, port) in ports {
         let mut known = false;
-        for nic in nics.iter_mut().filter(|nic| nic.mac.is_some_and(|mac| port.macs.contains(&mac))) {
+        for nic in
+            nics.iter_mut().chain(&mut only_on_cards).filter(|nic| nic.mac.is_some_and(|mac| port.macs.contains(&mac)))
+        {
             known = true;
             nic.adapter.get_or_insert_with(|| card.clone());
             nic.speed_mbps = nic.speed_mbps.or(port.nic.speed_mbps);
@@ -156,9 +167,11 @@ fn merge(interfaces: Vec<Nic>, ports: Vec<(String, Port)>) -> Vec<Nic> {
             nic.health = nic.health.or(port.nic.health);
         }
         if !known && port.nic.mac.is_some() {
-            nics.push(Nic { adapter: Some(card), ..port.nic });
+            only_on_cards.push(Nic { adapter: Some(card), ..port.nic });
         }
     }
+    only_on_cards.sort_by_key(|nic| (nic.adapter.as_deref().map(natural), natural(&nic.name)));
+    nics.extend(only_on_cards);
     // An interface that has no address and whose card shows the same name with one is that one.
     let named: Vec<String> = nics.iter().filter(|nic| nic.mac.is_some()).map(|nic| nic.name.clone()).collect();
     nics.retain(|nic| nic.mac.is_some() || !named.contains(&nic.name));
@@ -198,6 +211,9 @@ mod tests {
             .map(|mac| Nic { mac: mac.parse().ok(), ..Nic::default() })
             .to_vec();
         assert_eq!(identifying(&nics), ["3c:ec:ef:00:00:02".parse().unwrap()]);
+        let virtual_one = Nic { mac: "52:54:00:00:00:01".parse().ok(), ..Nic::default() };
+        let to_manager = Nic { name: TO_MANAGER.to_owned(), mac: "52:54:00:00:00:02".parse().ok(), ..Nic::default() };
+        assert_eq!(identifying(&[virtual_one, to_manager]), ["52:54:00:00:00:01".parse().unwrap()]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use redfish_client::Resource;
 
 use super::super::survey::Survey;
-use super::super::value::{first, health, is_absent, number, parts, tell_apart, text};
+use super::super::value::{count, first, health, is_absent, natural, number, parts, tell_apart, text};
 use super::id;
 use crate::PowerSupply;
 
@@ -25,6 +25,7 @@ pub(super) async fn read(survey: &Survey<'_>, chassis: &[Resource]) -> Vec<Power
         }
         if !supplies.is_empty() {
             tell_apart(&mut supplies, &ids, |supply| &mut supply.name);
+            supplies.sort_by_key(|supply| natural(&supply.name));
             return supplies;
         }
         let mut above = Vec::new();
@@ -57,8 +58,10 @@ pub(super) fn decode(resource: &Resource) -> Option<PowerSupply> {
         ranges.iter().filter_map(|range| number(range, path)).reduce(f64::max)
     };
     let capacity = number(resource, "PowerCapacityWatts");
+    // HPE calls all of them the same and numbers the bays apart.
+    let bay = count(resource, "Oem/Hpe/BayNumber").map(|bay| format!("Bay {bay}"));
     Some(PowerSupply {
-        name: text(resource, "Name").unwrap_or_else(|| id(resource)),
+        name: bay.or_else(|| text(resource, "Name")).unwrap_or_else(|| id(resource)),
         capacity_watts: capacity
             .or_else(|| range("OutputWattage"))
             .or_else(|| range("CapacityWatts"))

@@ -3,7 +3,7 @@
 use redfish_client::Resource;
 
 use super::super::survey::Survey;
-use super::super::value::{count, first, health, is_absent, tell_apart, text};
+use super::super::value::{count, first, health, is_absent, natural, tell_apart, text};
 use super::id;
 use crate::Processor;
 
@@ -19,6 +19,7 @@ pub(super) async fn read(survey: &Survey<'_>, system: &Resource) -> (Vec<Process
     }
     let [processors, accelerators] = kinds.map(|(mut processors, ids)| {
         tell_apart(&mut processors, &ids, |processor| &mut processor.name);
+        processors.sort_by_key(|processor| natural(&processor.name));
         processors
     });
     (processors, accelerators)

@@ -22,7 +22,8 @@ impl RedfishBmc {
             match self.insert_into(&act, &slot, medium).await {
                 Ok(read_back) => return Ok(InsertedMedia { slot: slot.resource.uri().to_string(), read_back }),
                 // One that cannot be used after all (405 of OpenBMC), or that somebody's console holds: the next may do.
-                Err(error @ (BmcError::Protocol { .. } | BmcError::NotApplied { .. })) => {
+                // What was accepted and does not show ends it: it may show later, and then be there twice.
+                Err(error @ BmcError::Protocol { .. }) => {
                     tracing::debug!(slot = %slot.resource.uri(), "slot does not take the medium");
                     refused.get_or_insert(error);
                 }
@@ -85,7 +86,15 @@ impl RedfishBmc {
         end: Instant,
     ) -> Result<ReadBack, BmcError> {
         let read = self.client.read(slot.uri()).await.map_err(|error| self.explain(act, error))?;
-        let read = self.await_slot(act, read, end, &medium.to_string(), is_inserted).await?;
+        let awaited = self.await_slot(act, read, end, &medium.to_string(), is_inserted).await;
+        if let Err(BmcError::NotApplied { .. }) = &awaited {
+            let now = self.client.read(slot.uri()).await.map_err(|error| self.explain(act, error))?;
+            let claims = now.value("Inserted").and_then(serde_json::Value::as_bool) == Some(true);
+            if claims && holds(&now, &medium.url) {
+                return Ok(ReadBack::Unverifiable("the slot says both inserted and not connected".to_owned()));
+            }
+        }
+        let read = awaited?;
         if holds(&read, &medium.url) {
             return Ok(ReadBack::Confirmed);
         }

@@ -39,11 +39,22 @@ impl RedfishBmc {
         Ok(slot::usable(resources))
     }
 
+    /// The kinds of media that some slot takes.
+    pub(super) async fn media_kinds(&self) -> Result<Vec<MediaKind>, BmcError> {
+        Ok(self.slots(ACT).await?.into_iter().flat_map(|slot| slot.kinds).collect())
+    }
+
     /// As [`RedfishBmc::slots`], of one kind; none is an error that says so.
     async fn slots_for(&self, act: &str, kind: MediaKind) -> Result<Vec<Slot>, BmcError> {
-        let slots: Vec<Slot> = self.slots(act).await?.into_iter().filter(|slot| slot.kinds.contains(&kind)).collect();
+        let all = self.slots(act).await?;
+        let others = !all.is_empty();
+        let slots: Vec<Slot> = all.into_iter().filter(|slot| slot.kinds.contains(&kind)).collect();
         if slots.is_empty() {
-            let why = format!("it shows no slot that takes a {kind}; a licence may be missing for virtual media");
+            let why = if others {
+                format!("it shows no slot that takes a {kind}")
+            } else {
+                "it shows no virtual media; its firmware has none, or a licence for it is missing".to_owned()
+            };
             return Err(BmcError::Unsupported { act: format!("bmc {}, {act}", self.address), why });
         }
         Ok(slots)

@@ -10,8 +10,8 @@ use super::super::power::plan;
 use super::super::quirks::Subject;
 use super::replay::Replay;
 use crate::{
-    Bmc as _, BmcError, BootDevice, BootFirmware, BootLifetime, BootOverride, Identity, Inventory, MediaKind,
-    MediaSlot, Medium, PowerAction, ReadBack, Sensor,
+    Bmc as _, BmcError, BootDevice, BootFirmware, BootLifetime, BootOverride, Capabilities, Identity, Inventory,
+    MediaKind, MediaSlot, Medium, PowerAction, ReadBack, Sensor,
 };
 
 /// The captured servers; of several systems behind one BMC, which. The shown name is the file's.
@@ -39,6 +39,7 @@ const SERVERS: &[(&str, &str)] = &[
 #[serde(rename_all = "camelCase")]
 struct Golden {
     identity: Identity,
+    capabilities: Capabilities,
     inventory: Inventory,
     sensors: Vec<String>,
     media: Vec<MediaSlot>,
@@ -63,6 +64,7 @@ async fn golden(replay: &Replay, system: &str) -> Golden {
     let bmc = replay.bmc(system);
     let identity = bmc.identify().await.unwrap();
     let at = identity.system_id.clone().unwrap();
+    let capabilities = bmc.capabilities().await.unwrap();
     replay.reset(&at, json!({}));
     let inventory = bmc.inventory().await.unwrap();
     let reads = replay.reads();
@@ -80,6 +82,7 @@ async fn golden(replay: &Replay, system: &str) -> Golden {
     eject_cd.push(outcome(ejected));
     Golden {
         identity,
+        capabilities,
         inventory,
         sensors,
         media,

@@ -4,6 +4,8 @@ mod boot;
 mod dump;
 mod fixtures;
 mod golden;
+mod inventory;
+mod media;
 mod power;
 mod replay;
 mod scripted;

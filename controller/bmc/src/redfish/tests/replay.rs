@@ -103,6 +103,8 @@ async fn handle(State(replay): State<Replay>, request: Request) -> Response {
     if parts.method == Method::GET {
         state.reads += 1;
         return match current {
+            // What was captured as a refusal was one.
+            Some(body) if body.get("error").is_some() => (StatusCode::NOT_FOUND, axum::Json(body)).into_response(),
             Some(body) => axum::Json(body).into_response(),
             None => StatusCode::NOT_FOUND.into_response(),
         };
@@ -110,7 +112,13 @@ async fn handle(State(replay): State<Replay>, request: Request) -> Response {
     let if_match = parts.headers.get("if-match").map(|etag| format!(" [If-Match {}]", etag.to_str().unwrap()));
     state.writes.push(format!("{} {at}{} {sent}", parts.method, if_match.unwrap_or_default()));
     let (changed, change) = if parts.method == Method::PATCH {
-        (at, sent)
+        let connected =
+            sent.get("Inserted").map(|inserted| if *inserted == json!(true) { "URI" } else { "NotConnected" });
+        let mut change = sent;
+        if let Some(via) = connected {
+            merge(&mut change, json!({"ConnectedVia": via}));
+        }
+        (at, change)
     } else {
         let owner = at.parent().and_then(|actions| actions.parent()).unwrap();
         current = state.bodies.get(&owner).or_else(|| replay.original.get(&owner)).cloned();

@@ -68,9 +68,18 @@ impl Scripted {
         self.patient(Duration::from_millis(500))
     }
 
+    /// As [`Scripted::bmc`], for a server that is to be found.
+    pub(in crate::redfish) fn bmc_without_path(&self) -> RedfishBmc {
+        self.client("", Duration::from_millis(500))
+    }
+
     /// As [`Scripted::bmc`], with another time for an act.
     pub(in crate::redfish) fn patient(&self, settles_within: Duration) -> RedfishBmc {
-        let address = format!("redfish+http://{}{SYSTEM}", self.address).parse().unwrap();
+        self.client(SYSTEM, settles_within)
+    }
+
+    fn client(&self, path: &str, settles_within: Duration) -> RedfishBmc {
+        let address = format!("redfish+http://{}{path}", self.address).parse().unwrap();
         let mut options = Options::default();
         options.longest_pause = Duration::from_millis(20);
         options.sessions = false;

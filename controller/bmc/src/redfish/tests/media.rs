@@ -1,0 +1,299 @@
+//! Virtual media against BMCs that do what real ones were seen to do.
+
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use super::scripted::{SYSTEM, Scripted, Seen, answer, ok, refusal, status, system};
+use crate::{Bmc as _, BmcError, Credentials, MediaKind, Medium, ReadBack};
+
+const MANAGER: &str = "/redfish/v1/Managers/1";
+const URL: &str = "http://192.0.2.1/boot/a.iso";
+
+/// What the tree is made of besides the slots: the root, a system and its manager, each with virtual media.
+fn frame(seen: &Seen, slots: &[&str]) -> Option<Response> {
+    let own = json!({"Links": {"ManagedBy": [{"@odata.id": MANAGER}]}});
+    let body = match seen.path.as_str() {
+        "/redfish/v1" => json!({"@odata.id": "/redfish/v1", "Systems": {"@odata.id": "/redfish/v1/Systems"}}),
+        SYSTEM => system("Off", &["On", "ForceOff"], own),
+        MANAGER => json!({"@odata.id": MANAGER, "VirtualMedia": {"@odata.id": format!("{MANAGER}/VirtualMedia")}}),
+        "/redfish/v1/Managers/1/VirtualMedia" => {
+            let members: Vec<Value> =
+                slots.iter().map(|id| json!({"@odata.id": format!("{MANAGER}/VirtualMedia/{id}")})).collect();
+            json!({"@odata.id": seen.path, "Members": members})
+        }
+        _ => return None,
+    };
+    Some(ok(&body))
+}
+
+/// A slot with both actions; `state` is laid over it.
+fn slot(id: &str, state: Value) -> Value {
+    let at = format!("{MANAGER}/VirtualMedia/{id}");
+    let action = |name: &str| json!({"target": format!("{at}/Actions/VirtualMedia.{name}")});
+    let mut slot = json!({
+        "@odata.id": at, "Id": id, "MediaTypes": ["CD", "DVD"], "Image": null, "Inserted": false,
+        "ConnectedVia": "NotConnected",
+        "Actions": {"#VirtualMedia.InsertMedia": action("InsertMedia"), "#VirtualMedia.EjectMedia": action("EjectMedia")},
+    });
+    super::dump::merge(&mut slot, state);
+    slot
+}
+
+fn filled(image: &str) -> Value {
+    json!({"Image": image, "Inserted": true, "ConnectedVia": "URI"})
+}
+
+/// What was asked for, by the last part of its path.
+fn acts(bmc: &Scripted) -> Vec<String> {
+    bmc.writes().iter().map(|seen| seen.path.rsplit('/').next().unwrap().to_owned()).collect()
+}
+
+fn did(before: &[Seen], act: &str) -> usize {
+    before.iter().filter(|seen| seen.path.ends_with(act)).count()
+}
+
+/// The state of a slot that obeys: what was done to it last.
+fn obedient(before: &[Seen], at_first: Value) -> Value {
+    let last = before.iter().rev().find(|seen| seen.method == "POST");
+    match last {
+        Some(seen) if seen.path.ends_with("InsertMedia") => filled(seen.body["Image"].as_str().unwrap()),
+        Some(_) => json!({}),
+        None => at_first,
+    }
+}
+
+#[tokio::test]
+async fn q78_an_address_that_is_there_already_is_not_trusted() {
+    let bmc = Scripted::start(|seen, before| {
+        frame(seen, &["CD"]).unwrap_or_else(|| match seen.method.as_str() {
+            "GET" => ok(&slot("CD", obedient(before, filled(URL)))),
+            _ => status(204),
+        })
+    });
+    let bmc = bmc.await;
+    let inserted = bmc.bmc().insert_media(&Medium::cd(URL)).await.unwrap();
+    assert_eq!(inserted.read_back, ReadBack::Confirmed);
+    assert_eq!(acts(&bmc), ["VirtualMedia.EjectMedia", "VirtualMedia.InsertMedia"]);
+}
+
+#[tokio::test]
+async fn q80_properties_that_are_refused_are_left_out() {
+    let bmc = Scripted::start(|seen, before| {
+        frame(seen, &["CD"]).unwrap_or_else(|| match seen.method.as_str() {
+            "GET" if did(before, "InsertMedia") == 2 => ok(&slot("CD", filled(URL))),
+            "GET" => ok(&slot("CD", json!({}))),
+            _ if seen.body.get("Inserted").is_some() => refusal(400, "Base.1.4.ActionParameterUnknown"),
+            _ => status(204),
+        })
+    });
+    let bmc = bmc.await;
+    assert_eq!(bmc.bmc().insert_media(&Medium::cd(URL)).await.unwrap().read_back, ReadBack::Confirmed);
+    let bodies: Vec<Value> = bmc.writes().into_iter().map(|seen| seen.body).collect();
+    assert_eq!(bodies, [json!({"Image": URL, "Inserted": true, "WriteProtected": true}), json!({"Image": URL})]);
+}
+
+/// Also C204.
+#[tokio::test]
+async fn q81_slots_without_actions_are_changed() {
+    let bmc = Scripted::start(|seen, before| {
+        frame(seen, &["EXT1"]).unwrap_or_else(|| {
+            let mut slot = slot("EXT1", json!({}));
+            slot.as_object_mut().unwrap().remove("Actions");
+            match (seen.method.as_str(), before.iter().rev().find(|seen| seen.method == "PATCH")) {
+                ("GET", Some(last)) if last.body["Inserted"] == json!(true) => {
+                    super::dump::merge(&mut slot, filled(URL));
+                    ok(&slot)
+                }
+                ("GET", _) => ok(&slot),
+                _ => status(200),
+            }
+        })
+    });
+    let bmc = bmc.await;
+    let client = bmc.bmc();
+    assert_eq!(client.insert_media(&Medium::cd(URL)).await.unwrap().read_back, ReadBack::Confirmed);
+    assert_eq!(client.eject_media(MediaKind::Cd).await.unwrap(), ReadBack::Confirmed);
+    let writes: Vec<(String, Value)> = bmc.writes().into_iter().map(|seen| (seen.line(), seen.body)).collect();
+    let line = format!("PATCH {MANAGER}/VirtualMedia/EXT1");
+    assert_eq!(writes, [(line.clone(), json!({"Image": URL, "Inserted": true})), (line, json!({"Inserted": false})),]);
+}
+
+/// Also C201: the manager's collection is gone, the system has one.
+#[tokio::test]
+async fn q82_media_of_the_system_alone_are_found() {
+    let bmc = Scripted::start(|seen, _| match seen.path.as_str() {
+        SYSTEM => {
+            let media = json!({
+                "VirtualMedia": {"@odata.id": format!("{SYSTEM}/VirtualMedia")},
+                "Links": {"ManagedBy": [{"@odata.id": MANAGER}]},
+            });
+            ok(&system("Off", &["On"], media))
+        }
+        "/redfish/v1/Systems/1/VirtualMedia" => {
+            ok(&json!({"@odata.id": seen.path, "Members": [{"@odata.id": format!("{SYSTEM}/VirtualMedia/1")}]}))
+        }
+        "/redfish/v1/Systems/1/VirtualMedia/1" => ok(&slot("1", json!({"@odata.id": seen.path}))),
+        MANAGER => ok(&json!({"@odata.id": MANAGER, "VirtualMedia": {"@odata.id": format!("{MANAGER}/VirtualMedia")}})),
+        _ => status(404),
+    });
+    let slots = bmc.await.bmc().media().await.unwrap();
+    let ids: Vec<&str> = slots.iter().map(|slot| slot.id.as_str()).collect();
+    assert_eq!(ids, ["/redfish/v1/Systems/1/VirtualMedia/1"]);
+}
+
+/// Also C207: what stays behind after an eject neither keeps it from ending nor the next insert from beginning.
+#[tokio::test]
+async fn q84_an_address_that_stays_after_the_eject_is_none() {
+    let bmc = Scripted::start(|seen, before| {
+        frame(seen, &["CD"]).unwrap_or_else(|| {
+            let left = json!({"Image": "http://192.0.2.1/old.iso", "Inserted": true, "ConnectedVia": "NotConnected"});
+            match seen.method.as_str() {
+                "GET" if did(before, "InsertMedia") > 0 => ok(&slot("CD", filled(URL))),
+                "GET" if did(before, "EjectMedia") > 0 => ok(&slot("CD", left)),
+                "GET" => ok(&slot("CD", filled("http://192.0.2.1/old.iso"))),
+                _ => status(204),
+            }
+        })
+    });
+    let bmc = bmc.await;
+    let client = bmc.bmc();
+    assert_eq!(client.eject_media(MediaKind::Cd).await.unwrap(), ReadBack::Confirmed);
+    assert!(!client.media().await.unwrap()[0].inserted);
+    assert_eq!(client.insert_media(&Medium::cd(URL)).await.unwrap().read_back, ReadBack::Confirmed);
+}
+
+#[tokio::test]
+async fn q85_a_slot_that_is_slow_to_empty_is_waited_for() {
+    let bmc = Scripted::start(|seen, before| {
+        frame(seen, &["CD"]).unwrap_or_else(|| {
+            let reads_since = before.iter().rev().take_while(|seen| seen.method == "GET").count();
+            let ejected = did(before, "EjectMedia") > 0;
+            match (seen.method.as_str(), did(before, "InsertMedia")) {
+                ("GET", 0) if ejected && reads_since >= 3 => ok(&slot("CD", json!({}))),
+                ("GET", 0) => ok(&slot("CD", filled("http://192.0.2.1/old.iso"))),
+                ("GET", 3) => ok(&slot("CD", filled(URL))),
+                ("GET", _) => ok(&slot("CD", json!({}))),
+                (_, tried) if seen.path.ends_with("InsertMedia") && tried < 2 => status(500),
+                _ => status(204),
+            }
+        })
+    });
+    let bmc = bmc.await;
+    assert_eq!(bmc.bmc().insert_media(&Medium::cd(URL)).await.unwrap().read_back, ReadBack::Confirmed);
+    let insert = "VirtualMedia.InsertMedia";
+    assert_eq!(acts(&bmc), ["VirtualMedia.EjectMedia", insert, insert, insert]);
+}
+
+#[tokio::test]
+async fn q86_the_next_slot_is_tried_where_one_answers_405() {
+    let bmc = Scripted::start(|seen, before| {
+        frame(seen, &["Slot_0", "Slot_1"]).unwrap_or_else(|| {
+            let id = if seen.path.contains("Slot_0") { "Slot_0" } else { "Slot_1" };
+            let inserted = before.iter().any(|seen| seen.line().contains("Slot_1/Actions"));
+            match seen.method.as_str() {
+                "GET" if id == "Slot_1" && inserted => ok(&slot(id, filled(URL))),
+                "GET" => ok(&slot(id, json!({}))),
+                _ if id == "Slot_0" => status(405),
+                _ => status(204),
+            }
+        })
+    });
+    let inserted = bmc.await.bmc().insert_media(&Medium::cd(URL)).await.unwrap();
+    assert!(inserted.slot.ends_with("Slot_1"), "{}", inserted.slot);
+}
+
+#[tokio::test]
+async fn q90_a_refused_address_is_explained() {
+    let bmc = Scripted::start(|seen, _| {
+        frame(seen, &["CD"]).unwrap_or_else(|| match seen.method.as_str() {
+            "GET" => ok(&slot("CD", json!({}))),
+            _ => refusal(400, "Base.1.4.ActionParameterValueFormatError"),
+        })
+    });
+    let bmc = bmc.await;
+    let error = bmc.bmc().insert_media(&Medium::cd("http://192.0.2.1/a.iso?token=s3cr3t")).await.unwrap_err();
+    assert!(matches!(error, BmcError::Refused { .. }) && !error.is_transient(), "{error}");
+    assert!(error.to_string().contains("without ? and = that end in .iso"), "{error}");
+    let error = bmc.bmc().insert_media(&Medium::cd(URL)).await.unwrap_err();
+    assert!(!error.to_string().contains("that end in .iso"), "{error}");
+}
+
+#[tokio::test]
+async fn q93_a_detached_drive_is_explained() {
+    let bmc = Scripted::start(|seen, _| {
+        frame(seen, &["CD"]).unwrap_or_else(|| match seen.method.as_str() {
+            "GET" => ok(&slot("CD", json!({}))),
+            _ => refusal(400, "IDRAC.2.4.RAC0904"),
+        })
+    });
+    let error = bmc.await.bmc().insert_media(&Medium::cd(URL)).await.unwrap_err().to_string();
+    assert!(error.contains("AutoAttach"), "{error}");
+}
+
+#[tokio::test]
+async fn q94_a_missing_licence_is_said() {
+    let bmc = Scripted::start(|seen, _| {
+        frame(seen, &["CD"]).unwrap_or_else(|| match seen.method.as_str() {
+            "GET" => ok(&slot("CD", json!({}))),
+            _ => {
+                let message =
+                    "Not licensed to perform this request. The following licenses SFT-DCMS-SINGLE were needed.";
+                let info = json!([{"MessageId": "SMC.1.0.OemLicenseNotPassed", "Message": message}]);
+                answer(401, &[], &json!({"error": {"@Message.ExtendedInfo": info}}).to_string())
+            }
+        })
+    });
+    let error = bmc.await.bmc().insert_media(&Medium::cd(URL)).await.unwrap_err();
+    assert!(matches!(&error, BmcError::Unsupported { .. }), "{error:?}");
+    assert!(error.to_string().contains("SFT-DCMS-SINGLE"), "{error}");
+}
+
+#[tokio::test]
+async fn what_was_accepted_and_does_not_show_is_an_error_and_goes_to_no_other_slot() {
+    let bmc = Scripted::start(|seen, _| {
+        frame(seen, &["CD1", "CD2"]).unwrap_or_else(|| match seen.method.as_str() {
+            "GET" => ok(&slot(seen.path.rsplit('/').next().unwrap(), json!({}))),
+            _ => status(204),
+        })
+    });
+    let bmc = bmc.await;
+    let error = bmc.bmc().insert_media(&Medium::cd(URL)).await.unwrap_err();
+    assert!(matches!(&error, BmcError::NotApplied { .. }), "{error:?}");
+    assert_eq!(acts(&bmc).len(), 1);
+}
+
+#[tokio::test]
+async fn another_image_than_was_asked_for_contradicts() {
+    let bmc = Scripted::start(|seen, before| {
+        frame(seen, &["CD"]).unwrap_or_else(|| match seen.method.as_str() {
+            "GET" if did(before, "InsertMedia") > 0 => ok(&slot("CD", filled("http://192.0.2.1/other.iso"))),
+            "GET" => ok(&slot("CD", json!({}))),
+            _ => status(204),
+        })
+    });
+    let error = bmc.await.bmc().insert_media(&Medium::cd(URL)).await.unwrap_err();
+    assert!(matches!(&error, BmcError::Contradicted { .. }), "{error:?}");
+    assert!(error.to_string().contains("other.iso"), "{error}");
+}
+
+#[tokio::test]
+async fn no_secret_of_the_medium_comes_back_in_an_error() {
+    let bmc = Scripted::start(|seen, _| {
+        frame(seen, &["CD"]).unwrap_or_else(|| match seen.method.as_str() {
+            "GET" => ok(&slot("CD", json!({}))),
+            _ => {
+                let message = format!("Cannot mount {} for {}", seen.body["Image"], seen.body["Password"]);
+                let info = json!([{"MessageId": "Base.1.4.GeneralError", "Message": message}]);
+                answer(400, &[], &json!({"error": {"@Message.ExtendedInfo": info}}).to_string())
+            }
+        })
+    });
+    let mut medium = Medium::cd("http://bob:s3cr3t@192.0.2.1/a.iso?token=t0ken");
+    medium.login = Some(Credentials::new("bob", "pa55word"));
+    let error = bmc.await.bmc().insert_media(&medium).await.unwrap_err();
+    let shown = format!("{error} {error:?}");
+    assert!(shown.contains("http://192.0.2.1/a.iso"), "{shown}");
+    for secret in ["s3cr3t", "t0ken", "pa55word"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+}
