@@ -53,35 +53,35 @@ fn old(resource: &Resource, kind: SensorKind, reading: Option<f64>, unit: &str) 
         unit: unit.to_owned(),
         health: health(resource),
         thresholds: Thresholds {
-            lower_fatal: reading(resource, "LowerThresholdFatal"),
-            lower_critical: reading(resource, "LowerThresholdCritical"),
-            lower_warning: reading(resource, "LowerThresholdNonCritical"),
-            upper_warning: reading(resource, "UpperThresholdNonCritical"),
-            upper_critical: reading(resource, "UpperThresholdCritical"),
-            upper_fatal: reading(resource, "UpperThresholdFatal"),
+            lower_fatal: measured(resource, "LowerThresholdFatal"),
+            lower_critical: measured(resource, "LowerThresholdCritical"),
+            lower_warning: measured(resource, "LowerThresholdNonCritical"),
+            upper_warning: measured(resource, "UpperThresholdNonCritical"),
+            upper_critical: measured(resource, "UpperThresholdCritical"),
+            upper_fatal: measured(resource, "UpperThresholdFatal"),
         },
         states: Vec::new(),
     })
 }
 
 fn temperature(resource: &Resource) -> Option<Sensor> {
-    old(resource, SensorKind::Temperature, reading(resource, "ReadingCelsius"), "°C")
+    old(resource, SensorKind::Temperature, measured(resource, "ReadingCelsius"), "°C")
 }
 
 fn fan(resource: &Resource) -> Option<Sensor> {
-    let (reading, word) = match reading(resource, "Reading") {
+    let (reading, word) = match measured(resource, "Reading") {
         Some(reading) => (Some(reading), resource.text("ReadingUnits").unwrap_or("RPM")),
-        None => (reading(resource, "ReadingRPM"), "RPM"),
+        None => (measured(resource, "ReadingRPM"), "RPM"),
     };
     old(resource, SensorKind::Fan, reading, unit(word))
 }
 
 fn voltage(resource: &Resource) -> Option<Sensor> {
-    old(resource, SensorKind::Voltage, reading(resource, "ReadingVolts"), "V")
+    old(resource, SensorKind::Voltage, measured(resource, "ReadingVolts"), "V")
 }
 
 fn consumption(resource: &Resource) -> Option<Sensor> {
-    let reading = reading(resource, "PowerConsumedWatts");
+    let reading = measured(resource, "PowerConsumedWatts");
     old(resource, SensorKind::Power, reading, "W").filter(|sensor| sensor.reading.is_some())
 }
 
@@ -99,11 +99,11 @@ fn decode(resource: &Resource) -> Option<Sensor> {
         (Some("Current"), _) | (None, "A") => SensorKind::Current,
         _ => SensorKind::Other,
     };
-    let threshold = |name: &str| reading(resource, &format!("Thresholds/{name}/Reading"));
+    let threshold = |name: &str| measured(resource, &format!("Thresholds/{name}/Reading"));
     Some(Sensor {
         name: text(resource, "Name").or_else(|| text(resource, "Id"))?,
         kind,
-        reading: reading(resource, "Reading"),
+        reading: measured(resource, "Reading"),
         unit: unit(word).to_owned(),
         health: health(resource),
         thresholds: Thresholds {
@@ -124,7 +124,7 @@ fn tidy(reading: f64) -> f64 {
 }
 
 /// The number at `path`, tidied.
-fn reading(resource: &Resource, path: &str) -> Option<f64> {
+fn measured(resource: &Resource, path: &str) -> Option<f64> {
     number(resource, path).map(tidy)
 }
 
