@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::json::{members, set, text};
+use super::json::{clean, members, set, text};
 use super::service::Service;
 
 impl Service {
@@ -59,7 +59,7 @@ impl Service {
             };
             for link in links {
                 let alone = link.as_object().is_some_and(|object| object.len() == 1);
-                let target = text(link, "@odata.id").filter(|_| alone).and_then(|path| self.read(path));
+                let target = text(link, "@odata.id").filter(|_| alone).and_then(|path| self.read(&clean(path)));
                 *link = target.unwrap_or_else(|| link.take());
             }
         }

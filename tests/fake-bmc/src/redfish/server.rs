@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::stream;
+use futures::{StreamExt as _, stream};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Response};
 use http_body_util::combinators::BoxBody;
@@ -132,8 +132,12 @@ fn response(answer: Answer, head_only: bool) -> io::Result<Response<Outgoing>> {
     } else if answer.cut {
         response = response.header(CONTENT_LENGTH, length);
         let half = bytes.slice(..length / 2);
-        let gone = io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose");
-        BodyExt::boxed(StreamBody::new(stream::iter([Ok(Frame::data(half)), Err(gone)])))
+        let gone = stream::once(async {
+            // what is before the cut is sent when the body makes the connection wait
+            tokio::task::yield_now().await;
+            Err(io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose"))
+        });
+        BodyExt::boxed(StreamBody::new(stream::iter([Ok(Frame::data(half))]).chain(gone)))
     } else if answer.padding > 0 {
         let blanks = Bytes::from(vec![b' '; CHUNK]);
         let chunks = answer.padding.div_ceil(CHUNK as u64);

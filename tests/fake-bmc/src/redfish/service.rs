@@ -139,7 +139,13 @@ impl Service {
     /// A resource as a client with every right reads it now.
     #[must_use]
     pub fn resource(&self, path: &str) -> Option<Value> {
-        self.read(&clean(path))
+        self.crawled_page(path).or_else(|| self.read(&clean(path)))
+    }
+
+    /// A page of a collection that the seed holds under its own address, query and all.
+    fn crawled_page(&self, target: &str) -> Option<Value> {
+        let held = target.contains('?') && self.tree.get(target).is_some();
+        held.then(|| self.read(target)).flatten()
     }
 
     /// Changes properties behind the back of every check, as a test that prepares a state does.
@@ -221,6 +227,9 @@ impl Service {
         }
         if let Some(answer) = self.monitor(path) {
             return answer;
+        }
+        if let Some(page) = self.crawled_page(&request.target) {
+            return Answer::ok(page);
         }
         let Some(body) = self.read(path) else {
             return match self.tree.facts.actions.contains_key(path) {

@@ -8,7 +8,7 @@ mod system;
 
 use serde_json::Value;
 
-use super::json::{kind, objects, set_members};
+use super::json::{kind, objects, reference, set, set_members};
 use super::service::Service;
 
 /// The types of bodies that are made here and need not be in the seed.
@@ -33,11 +33,13 @@ impl Service {
         } else if facts.accounts.as_deref() == Some(path) {
             set_members(&mut body, &self.account_paths());
         } else if path == facts.tasks {
-            self.append_members(&mut body, self.task_paths());
+            self.append_members(&mut body, references(self.task_paths()));
         } else if facts.subscriptions.as_deref() == Some(path) {
-            self.append_members(&mut body, self.subscription_paths());
+            self.append_members(&mut body, references(self.subscription_paths()));
         } else if facts.log_entries.as_deref() == Some(path) {
-            self.append_members(&mut body, self.log_paths(path));
+            // entries stand in their collection whole
+            let entries = self.log_paths(path).iter().filter_map(|path| self.log_entry(path)).collect();
+            self.append_members(&mut body, entries);
         }
         self.rewrite_identity(&mut body);
         if self.behaviour().trailing_slashes {
@@ -87,11 +89,18 @@ impl Service {
         Some(body)
     }
 
-    fn append_members(&self, body: &mut Value, more: Vec<String>) {
-        let mut members = super::json::members(body);
-        members.extend(more.into_iter().filter(|path| !path.is_empty()));
-        set_members(body, &members);
+    /// Adds members to those that the seed lists, which may be whole bodies.
+    fn append_members(&self, body: &mut Value, more: Vec<Value>) {
+        let listed = body.get_mut("Members").and_then(Value::as_array_mut).map(std::mem::take);
+        let mut members = listed.unwrap_or_default();
+        members.extend(more);
+        set(body, "Members@odata.count", members.len());
+        set(body, "Members", members);
     }
+}
+
+fn references(paths: Vec<String>) -> Vec<Value> {
+    paths.iter().map(|path| reference(path)).collect()
 }
 
 fn add_slashes(body: &mut Value) {

@@ -1,0 +1,17 @@
+//! The Redfish side as a client that knows nothing of it sees it: plain requests, plain JSON.
+
+#![cfg(test)]
+
+mod boot;
+mod client;
+mod events;
+mod faults;
+mod fleet;
+mod lies;
+mod media;
+mod power;
+mod seeds;
+mod sessions;
+mod settings;
+mod tasks;
+mod validator;
