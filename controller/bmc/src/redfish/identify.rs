@@ -1,5 +1,7 @@
 //! Who the BMC and its server say they are.
 
+use std::time::Duration;
+
 use redfish_client::{Reference, Resource};
 
 use super::RedfishBmc;
@@ -11,11 +13,14 @@ use crate::{BmcError, BootFirmware, Identity};
 
 const ACT: &str = "reading its identity";
 
+/// How long all of it may take: about twenty resources, each up to a few seconds on a slow BMC.
+const WITHIN: Duration = Duration::from_secs(60);
+
 impl RedfishBmc {
     pub(super) async fn read_identity(&self) -> Result<Identity, BmcError> {
         // The system needs the login; the root would be shown to anyone.
         let system = self.system(ACT).await?;
-        let survey = Survey::new(self);
+        let survey = Survey::within(self, WITHIN);
         let root = survey.find(&Reference::root()).await;
         let manager = self.manager(&survey, &system).await;
         let mut found = identity(root.as_ref(), &system, manager.as_ref());
@@ -39,7 +44,9 @@ impl RedfishBmc {
             .as_ref()
             .and_then(|secure_boot| secure_boot.text("SecureBootCurrentBoot").map(|current| current == "Enabled"));
         found.macs = Box::pin(nics::macs(&survey, &system)).await;
-        survey.finish(ACT)?;
+        for gap in survey.finish(ACT)? {
+            tracing::debug!(bmc = %self.address, gap, "identity is incomplete");
+        }
         Ok(found)
     }
 

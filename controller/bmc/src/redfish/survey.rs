@@ -24,6 +24,7 @@ const GAPS: usize = 20;
 /// One question that needs many resources. Each is read once, however often it is asked for.
 pub(super) struct Survey<'a> {
     bmc: &'a RedfishBmc,
+    limit: Duration,
     until: Instant,
     state: Mutex<State>,
 }
@@ -37,8 +38,13 @@ struct State {
 
 impl<'a> Survey<'a> {
     pub(super) fn new(bmc: &'a RedfishBmc) -> Self {
+        Self::within(bmc, WITHIN)
+    }
+
+    /// As [`Survey::new`], with less time.
+    pub(super) fn within(bmc: &'a RedfishBmc, limit: Duration) -> Self {
         let state = State { calls: CALLS, known: HashMap::new(), gaps: Vec::new(), ended: None };
-        Self { bmc, until: Instant::now() + WITHIN, state: Mutex::new(state) }
+        Self { bmc, limit, until: Instant::now() + limit, state: Mutex::new(state) }
     }
 
     /// The resource at `at`; none if it is not there or cannot be read.
@@ -66,7 +72,7 @@ impl<'a> Survey<'a> {
                 None
             }
             Err(_) => {
-                self.lock().gap(format!("{at}: not reached within {WITHIN:?}"));
+                self.lock().gap(format!("{at}: not reached within {:?}", self.limit));
                 None
             }
         };

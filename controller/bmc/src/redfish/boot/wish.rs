@@ -121,6 +121,9 @@ impl Override {
 /// # Errors
 /// When it has none for it; says what it has.
 pub(crate) fn wish(wanted: &BootOverride, place: &Resource, beside: Option<&Resource>) -> Result<Override, String> {
+    if matches!(wanted.device, BootDevice::UefiHttp(_)) && wanted.firmware == BootFirmware::Legacy {
+        return Err("legacy firmware does not boot over http; ask for uefi".to_owned());
+    }
     let mode = place.text("Boot/BootSourceOverrideMode").map(|_| match wanted.firmware {
         BootFirmware::Uefi => "UEFI",
         BootFirmware::Legacy => "Legacy",

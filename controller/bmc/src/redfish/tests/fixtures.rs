@@ -2,7 +2,7 @@
 //! reason to panic.
 
 use redfish_client::{Reference, Resource};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::{identify, inventory, media, power, sensors};
 use super::replay::{bodies, data};
@@ -55,4 +55,31 @@ fn no_body_makes_a_decoder_panic() {
     }
     println!("{sets} sets, {seen} objects");
     assert!(sets >= 19 && seen > 10_000, "{sets} sets, {seen} objects");
+}
+
+/// Each field of a body in turn as something else than it should be.
+fn twisted(body: &Value) -> impl Iterator<Item = Value> {
+    let odd = [Value::Null, json!(""), json!(-1), json!(1e300), json!([null, {}]), json!({"@odata.id": 7})];
+    let names: Vec<String> = body.as_object().into_iter().flat_map(|fields| fields.keys().cloned()).collect();
+    names.into_iter().enumerate().map(move |(at, name)| {
+        let mut twisted = body.clone();
+        twisted[name] = odd[at % odd.len()].clone();
+        twisted
+    })
+}
+
+#[test]
+fn no_wrong_type_makes_a_decoder_panic() {
+    let mut seen = 0;
+    for name in ["dell-r630-idrac8-2.81", "hpe-dl385gen10plusv2-ilo5-2.72", "dmtf-public-rackmount1"] {
+        let Some(bodies) = bodies(name) else { return };
+        let kinds = ["Processor", "Memory", "Drive", "Ethernet", "Network", "Virtual", "Power", "Thermal", "Systems/"];
+        for (_, body) in bodies.iter().filter(|(path, _)| kinds.iter().any(|kind| path.contains(kind))) {
+            for twisted in twisted(body) {
+                walk(&twisted, 4, &mut seen);
+            }
+        }
+    }
+    println!("{seen} objects");
+    assert!(seen > 5_000, "{seen} objects");
 }
