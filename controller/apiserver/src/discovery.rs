@@ -14,7 +14,6 @@ use sha2::{Digest as _, Sha256, Sha512};
 use crate::health;
 use crate::registry::{Flavour, Registry, Resource, group_version};
 use crate::represent::answer as json_answer;
-use crate::request::Query;
 use crate::status::ApiError;
 
 const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
@@ -35,12 +34,9 @@ const GROUP_ORDER: &[&str] = &[
     "coordination.k8s.io",
 ];
 
-/// Answers a discovery, version or health path; `None` when the path is none.
-pub(crate) fn answer(registry: &Registry, head: &Parts, query: &Query) -> Result<Option<Response>, ApiError> {
+/// Answers a discovery or version path; `None` when the path is none.
+pub(crate) fn answer(registry: &Registry, head: &Parts) -> Result<Option<Response>, ApiError> {
     let path = head.uri.path().trim_end_matches('/');
-    if let Some(health) = health::answer(path, query) {
-        return Ok(Some(health));
-    }
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     let body = match parts.as_slice() {
         [] | [""] => Some(index(registry)),

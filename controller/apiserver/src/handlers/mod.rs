@@ -42,7 +42,7 @@ use crate::registry::{Flavour, Resource};
 use crate::represent::{self, Form};
 use crate::request::{Query, ResourcePath, check_name, decode_path, read_body, usual_watch};
 use crate::status::ApiError;
-use crate::{Error, crd, discovery, openapi, pretty, yaml};
+use crate::{Error, crd, discovery, health, openapi, pretty, yaml};
 
 pub(crate) use read::{Listed, listed_item};
 
@@ -154,8 +154,12 @@ async fn route(
         if head.uri.path() == "/metrics" {
             return Ok(represent::metrics(core.metrics().text(&core.store().read())));
         }
+        let asked = head.uri.path().trim_end_matches('/');
+        if let Some(health) = health::answer(asked, &query, core.store().failure()) {
+            return Ok(health);
+        }
         let registry = core.registry();
-        if let Some(answer) = discovery::answer(&registry, &head, &query)? {
+        if let Some(answer) = discovery::answer(&registry, &head)? {
             return Ok(answer);
         }
         let known =

@@ -148,14 +148,17 @@ fn load(db: &Database, path: &Path) -> Result<Index, StoreError> {
     let meta = txn.open_table(META).map_err(|e| failed(e.into()))?;
     let version = meta.get(VERSION).map_err(|e| failed(e.into()))?.map(|guard| guard.value()).unwrap_or_default();
     let mut index = Index::new(version);
+    let mut newest = version;
     let objects = txn.open_table(OBJECTS).map_err(|e| failed(e.into()))?;
     for record in objects.iter().map_err(|e| failed(e.into()))? {
         let (key, bytes) = record.map_err(|e| failed(e.into()))?;
         let damaged = || StoreError::Record { path: path.to_owned(), key: key.value().escape_debug().to_string() };
         let place = Key::decode(key.value()).ok_or_else(damaged)?;
         let record = Record::read(bytes.value()).ok_or_else(damaged)?;
+        newest = newest.max(record.version());
         index.restore(place, Some(Arc::new(record))).ok_or_else(damaged)?;
     }
+    index.advance(newest);
     Ok(index)
 }
 

@@ -1,12 +1,14 @@
 //! What survives: power cuts on a disk that forgets, full disks, failed flushes, damaged files.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use super::disk::{Backend, File};
 use super::shadow::{Random, ShadowDisk};
 use super::*;
 use crate::object;
@@ -184,10 +186,64 @@ fn after_a_failed_flush_nothing_is_acknowledged() {
     for _ in 0..3 {
         let error = write_pair(store.handle(), "a", 2, 10).unwrap_err();
         assert!(error.to_string().contains("restart this program"), "{error}");
+        assert!(store.failure().is_some_and(|why| why.contains("restart this program")));
         assert_eq!(count(&store, "a-left"), Some(1));
     }
     drop(store);
     write_pair(open(&disk).unwrap().handle(), "a", 3, 10).unwrap();
+}
+
+#[test]
+fn a_decision_that_panics_ends_nothing_but_itself() {
+    let disk = ShadowDisk::new();
+    let store = open(&disk).unwrap();
+    let decide = |txn: &mut Txn<'_>| {
+        txn.put(key("half"), thing("half", 1, 10));
+        if txn.get(&key("half")).is_some() {
+            panic!("a fault in deciding")
+        }
+        Ok::<_, StoreError>(())
+    };
+    let error = store.handle().write_blocking(decide).unwrap_err();
+    assert!(error.to_string().contains("caused apiserver to panic"), "{error}");
+    assert_eq!((count(&store, "half"), store.failure()), (None, None));
+    write_pair(store.handle(), "a", 1, 10).unwrap();
+    assert_eq!(count(&store, "a-left"), Some(1));
+}
+
+#[test]
+fn no_space_at_a_flush_is_no_full_disk() {
+    // Delayed allocation: the write is taken, the flush finds no room, and the pages count as clean from then on.
+    let flush = FullAtFlush(ShadowDisk::new().open(Path::new("/shadow/one")).unwrap());
+    let error = redb::StorageBackend::sync_data(&Backend(Arc::new(flush))).unwrap_err();
+    assert_ne!(error.kind(), io::ErrorKind::StorageFull);
+    assert!(error.to_string().contains("cannot flush"), "{error}");
+}
+
+/// A file whose flushes find no space.
+#[derive(Debug)]
+struct FullAtFlush(Arc<dyn File>);
+
+impl File for FullAtFlush {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(offset, data)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
 }
 
 #[test]

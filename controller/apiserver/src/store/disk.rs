@@ -94,7 +94,9 @@ impl redb::StorageBackend for Backend {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.0.sync()
+        // After a failed flush nobody can say what reached the disk, also when the reason is want of space: it must not
+        // pass for a write that could not be made and may be tried again.
+        self.0.sync().map_err(|error| io::Error::other(format!("cannot flush it to the disk: {error}")))
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

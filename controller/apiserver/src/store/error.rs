@@ -79,6 +79,9 @@ pub enum StoreError {
     /// The object is larger than what is stored.
     #[error("etcdserver: request is too large")]
     TooLarge,
+    /// A fault of this program in the middle of deciding a write; none of it happened. Upstream's words.
+    #[error("This request caused apiserver to panic. Look in the logs for details.")]
+    Panicked,
     /// The server is shutting down.
     #[error("the store is closed")]
     Closed,

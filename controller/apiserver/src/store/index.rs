@@ -72,6 +72,7 @@ impl Index {
     }
 
     /// Puts what was read from disk in its place: an object, or that there is none. `None` when it cannot be read.
+    /// [`Self::advance`] ends a run of these.
     pub(super) fn restore(&mut self, key: Key, record: Option<Arc<Record>>) -> Option<()> {
         let place = key.place();
         let head = |record: &Record| serde_json::from_slice::<Head>(&record.json()).ok();
@@ -86,7 +87,6 @@ impl Index {
         }
         if let Some(record) = record {
             let head = head(&record)?.metadata;
-            self.advance(self.version.max(record.version()));
             self.link(&key, &head.uid, head.owner_references.iter().map(|owner| owner.uid.as_str()));
         }
         Some(())
@@ -126,9 +126,18 @@ impl Index {
     }
 
     fn places(&self, resource: &str, namespace: &str) -> impl Iterator<Item = (&String, &Arc<Record>)> {
+        self.places_from(resource, namespace, "")
+    }
+
+    fn places_from(
+        &self,
+        resource: &str,
+        namespace: &str,
+        from: &str,
+    ) -> impl Iterator<Item = (&String, &Arc<Record>)> + use<'_> {
         let objects = self.collections.get(resource).map(|collection| &collection.objects);
         let prefix = prefix(namespace);
-        let from = prefix.clone();
+        let from = prefix.clone().max(from.to_owned());
         objects.into_iter().flat_map(move |objects| objects.range(from.clone()..)).take_while(
             // The order of places is that of their bytes, so that what starts alike is together.
             move |(place, _)| place.starts_with(&prefix),
@@ -141,8 +150,10 @@ impl Index {
     /// When the history since that version is no longer held.
     pub(crate) fn page(&self, resource: &str, namespace: &str, from: &str, at: u64) -> Result<Page, Expired> {
         let version = if at == 0 { self.version } else { at };
-        let inside = |place: &str| place >= from && place.starts_with(&prefix(namespace));
-        let objects = self.records(resource, namespace).into_iter().filter(|(place, _)| inside(place));
+        let prefix = prefix(namespace);
+        let inside = |place: &str| place >= from && place.starts_with(&prefix);
+        let objects = self.places_from(resource, namespace, from);
+        let objects = objects.map(|(place, record)| (place.clone(), Arc::clone(record)));
         if version == self.version {
             return Ok(Page { objects: objects.collect(), version });
         }

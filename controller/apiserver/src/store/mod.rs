@@ -21,8 +21,9 @@ mod ring;
 mod shadow;
 mod txn;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 
 use serde_json::Value;
@@ -110,6 +111,8 @@ pub(crate) struct Store {
     handle: StoreHandle,
     jobs: Option<mpsc::Sender<Job>>,
     writer: Option<JoinHandle<()>>,
+    /// Why nothing can be written until a restart, once that is so.
+    failure: Arc<OnceLock<String>>,
 }
 
 /// A way to read and write that does not keep the store open.
@@ -137,11 +140,23 @@ impl Store {
         let index = Arc::new(RwLock::new(index));
         let (jobs, queue) = mpsc::channel(QUEUE);
         let handle = StoreHandle { index: Arc::clone(&index), jobs: jobs.downgrade() };
+        let failure = Arc::new(OnceLock::new());
+        let failed = Arc::clone(&failure);
         let writer = std::thread::Builder::new()
             .name("apiserver-writer".to_owned())
-            .spawn(move || run_writer(log, &index, queue, &hook))
+            .spawn(move || run_writer(log, &index, queue, &hook, &failed))
             .map_err(StoreError::Thread)?;
-        Ok(Self { handle, jobs: Some(jobs), writer: Some(writer) })
+        Ok(Self { handle, jobs: Some(jobs), writer: Some(writer), failure })
+    }
+
+    /// Why nothing can be written until this program is restarted; `None` while the store is well. A full disk is none
+    /// of these: writes go on by themselves once there is space.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        match self.failure.get() {
+            Some(why) => Some(why),
+            None if self.jobs.as_ref().is_none_or(mpsc::Sender::is_closed) => Some("the store's writer has ended"),
+            None => None,
+        }
     }
 
     pub(crate) fn handle(&self) -> &StoreHandle {
@@ -230,7 +245,9 @@ where
     let (reply, answer) = oneshot::channel();
     let job: Job = Box::new(move |txn| {
         let start = txn.savepoint();
-        let mut result = decide(txn);
+        // A fault in one decision must not end the writes of all: what it wrote is undone below, and its caller told.
+        let decided = catch_unwind(AssertUnwindSafe(|| decide(txn)));
+        let mut result = decided.unwrap_or_else(|_| Err(StoreError::Panicked.into()));
         if result.is_ok() && txn.is_too_large_since(start) {
             result = Err(StoreError::TooLarge.into());
         }
@@ -249,7 +266,13 @@ where
     (job, answer)
 }
 
-fn run_writer(mut log: Log, index: &RwLock<Index>, mut queue: mpsc::Receiver<Job>, hook: &PublishHook) {
+fn run_writer(
+    mut log: Log,
+    index: &RwLock<Index>,
+    mut queue: mpsc::Receiver<Job>,
+    hook: &PublishHook,
+    failure: &OnceLock<String>,
+) {
     let mut recent = Recent::default();
     while let Some(first) = queue.blocking_recv() {
         let mut txn = Txn::new(index);
@@ -270,6 +293,9 @@ fn run_writer(mut log: Log, index: &RwLock<Index>, mut queue: mpsc::Receiver<Job
             recent.hold(&changes);
         }
         if let Err(error) = &outcome {
+            if let StoreError::Broken(_) = **error {
+                failure.get_or_init(|| error.to_string());
+            }
             tracing::error!(%error, "writes rejected: the store could not commit them");
         }
         for ack in acks {

@@ -162,9 +162,10 @@ impl<'a> Txn<'a> {
         self.version = point.version;
     }
 
-    /// Whether something written after `point` is larger than what may be stored.
+    /// Whether something stored after `point` is larger than what may be. What is deleted is not stored.
     pub(super) fn is_too_large_since(&self, point: Savepoint) -> bool {
-        self.changes.iter().skip(point.changes).any(|change| change.record.json_len() > OBJECT_LIMIT)
+        let mut stored = self.changes.iter().skip(point.changes).filter(|change| change.kind != ChangeKind::Deleted);
+        stored.any(|change| change.record.json_len() > OBJECT_LIMIT)
     }
 
     /// How much is to be committed.
