@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures::StreamExt;
+use futures::{FutureExt as _, StreamExt};
 use kube::Resource;
 use kube::runtime::Controller;
 use kube::runtime::controller::{Action, Config};
@@ -62,7 +62,15 @@ pub(crate) async fn drive<K, R>(
     R: Reconciler,
 {
     let context = Arc::new(Driven { name, reconciler, failures: Mutex::default() });
-    controller
+    let (store, asked) = (controller.store(), shutdown.clone());
+    // What was not listed yet will not be any more: no reconcile has begun, and the controller would wait for ever.
+    let ended_before_begun = async move {
+        asked.cancelled().await;
+        if store.wait_until_ready().now_or_never().is_some() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let running = controller
         .with_config(Config::default().concurrency(CONCURRENCY))
         .graceful_shutdown_on(shutdown.cancelled_owned())
         .run(
@@ -79,8 +87,11 @@ pub(crate) async fn drive<K, R>(
             |object, error, context| after_error(&Key::of(object.as_ref()), error, &context),
             context,
         )
-        .for_each(|_| std::future::ready(()))
-        .await;
+        .for_each(|_| std::future::ready(()));
+    tokio::select! {
+        () = running => {}
+        () = ended_before_begun => {}
+    }
     tracing::debug!(name, "controller ended");
 }
 
@@ -95,4 +106,35 @@ fn after_error<R>(key: &Key, error: &ReconcileError, context: &Driven<R>) -> Act
     let source = error.source().map(ToString::to_string);
     tracing::warn!(controller = context.name, object = %key, %error, source, failures, ?wait, "reconcile failed");
     Action::requeue(wait)
+}
+
+#[cfg(test)]
+mod tests {
+    use bessemer_api::cluster::Cluster;
+    use kube::runtime::watcher;
+    use kube::{Api, Client};
+
+    use super::*;
+
+    struct Never;
+
+    impl Reconciler for Never {
+        async fn reconcile(&self, _: &Key) -> Result<Action, ReconcileError> {
+            unreachable!("nothing was listed")
+        }
+    }
+
+    #[tokio::test]
+    async fn ends_also_when_the_api_never_answered() {
+        let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
+            std::future::pending::<Result<http::Response<kube::client::Body>, std::convert::Infallible>>()
+        });
+        let clusters = Api::<Cluster>::all(Client::new(silent, "default"));
+        let shutdown = CancellationToken::new();
+        let driven = drive("cluster", Controller::new(clusters, watcher::Config::default()), Never, shutdown.clone());
+        let driven = tokio::spawn(driven);
+        tokio::task::yield_now().await;
+        shutdown.cancel();
+        tokio::time::timeout(Duration::from_secs(30), driven).await.expect("it still waits").unwrap();
+    }
 }
