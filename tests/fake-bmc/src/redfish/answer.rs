@@ -83,6 +83,12 @@ impl Answer {
         Self::new(status, Body::Json(json!({ "error": error })))
     }
 
+    /// The messages of an error.
+    pub(super) fn said(&self) -> Value {
+        let Body::Json(body) = &self.body else { return Value::Null };
+        body.pointer("/error/@Message.ExtendedInfo").cloned().unwrap_or_default()
+    }
+
     pub(super) fn not_found(path: &str) -> Self {
         Self::error(404, "ResourceMissingAtURI", &format!("there is nothing at {path}"), &[path])
     }

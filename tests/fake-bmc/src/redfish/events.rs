@@ -30,9 +30,13 @@ pub(super) struct Subscriptions {
 impl Service {
     pub(super) fn subscribe(self: &Arc<Self>, collection: &str, body: &Value) -> Answer {
         let destination = text(body, "Destination").unwrap_or_default();
-        if destination.is_empty() || text(body, "Protocol").is_none() {
+        let protocol = text(body, "Protocol").unwrap_or_default();
+        if destination.is_empty() || protocol.is_empty() {
             let sentence = "a subscription needs Destination and Protocol";
             return Answer::error(400, "PropertyMissing", sentence, &["Destination"]);
+        }
+        if protocol != "Redfish" {
+            return Answer::not_in_list(protocol, "Protocol");
         }
         if !destination.starts_with("http") {
             return Answer::not_in_list(destination, "Destination");

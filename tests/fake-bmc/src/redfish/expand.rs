@@ -17,6 +17,10 @@ impl Service {
             match name.replace("%24", "$").as_str() {
                 "$expand" => expand = true,
                 "$skip" => skip = value.parse().unwrap_or(0),
+                "only" if !value.is_empty() => {
+                    let sentence = format!("only takes no value, and not {value}");
+                    return Err(Answer::error(400, "QueryParameterValueFormatError", &sentence, &[value, "only"]));
+                }
                 "only" => {
                     if let [member] = members(&body).as_slice() {
                         body = self.read(member).unwrap_or(body);

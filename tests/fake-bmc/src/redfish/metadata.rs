@@ -10,7 +10,8 @@ use super::json::text;
 use super::tree::Tree;
 use super::{ROOT, views};
 
-const SCHEMAS: &str = "http://redfish.dmtf.org/schemas/v1";
+/// Where schemas are published.
+pub(super) const SCHEMAS: &str = "http://redfish.dmtf.org/schemas/v1";
 
 /// `/redfish`.
 pub(super) fn versions() -> Answer {

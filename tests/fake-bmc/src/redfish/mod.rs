@@ -2,6 +2,7 @@
 //! written to each, live views of the shared state on top, and a server. It knows [`crate::host`] and nothing of IPMI.
 
 mod actions;
+mod allow;
 pub mod answer;
 mod auth;
 pub mod behaviour;

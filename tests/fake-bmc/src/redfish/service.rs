@@ -15,7 +15,7 @@ use super::auth::sessions::{Counts, Sessions};
 use super::behaviour::Behaviour;
 use super::events::Subscriptions;
 use super::faults::{Fault, Faults, Twist};
-use super::json::clean;
+use super::json::{clean, kind};
 use super::overlay::Overlay;
 use super::record::Recorder;
 use super::staged::Stage;
@@ -212,9 +212,11 @@ impl Service {
             },
             "POST" => self.post(request, path, twist),
             "DELETE" => self.delete(path, twist),
-            "OPTIONS" => Answer::no_content().with("Allow", "GET, HEAD, POST, PATCH, DELETE"),
-            method if self.read(path).is_some() => Answer::not_allowed(method, "GET, HEAD, POST, PATCH, DELETE"),
-            _ => Answer::not_found(path),
+            "OPTIONS" => match self.read(path) {
+                Some(body) => Answer::no_content().with("Allow", self.allow(path, &body)),
+                None => Answer::not_found(path),
+            },
+            method => self.unfit(method, path),
         }
     }
 
@@ -232,11 +234,10 @@ impl Service {
             return Answer::ok(page);
         }
         let Some(body) = self.read(path) else {
-            return match self.tree.facts.actions.contains_key(path) {
-                true => Answer::not_allowed("GET", "POST"),
-                false => Answer::not_found(path),
-            };
+            return self.unfit("GET", path);
         };
+        let allow = self.allow(path, &body);
+        let described = format!("<{}/{}.json>; rel=describedby", metadata::SCHEMAS, kind(&body));
         let query = request.target.split_once('?').map_or("", |(_, query)| query);
         let mut body = match self.query(body, path, query) {
             Ok(body) => body,
@@ -248,6 +249,7 @@ impl Service {
             Some(etag) if known == Some(etag) => Answer::new(304, Body::Empty),
             _ => Answer::ok(body),
         };
+        let answer = answer.with("Allow", allow).with("Link", described);
         if let Some(etag) = etag { answer.with("ETag", etag) } else { answer }
     }
 
@@ -265,10 +267,8 @@ impl Service {
             self.subscribe(collection, &body)
         } else if facts.accounts.as_deref() == Some(collection) {
             self.create_account(&body)
-        } else if self.read(path).is_some() {
-            Answer::not_allowed("POST", "GET, HEAD")
         } else {
-            Answer::not_found(path)
+            self.unfit("POST", path)
         }
     }
 
@@ -285,10 +285,17 @@ impl Service {
             self.delete_account(path)
         } else if below(&facts.tasks) {
             self.delete_task(path)
-        } else if self.read(path).is_some() {
-            Answer::not_allowed("DELETE", "GET, HEAD")
         } else {
-            Answer::not_found(path)
+            self.unfit("DELETE", path)
+        }
+    }
+
+    /// A method that the resource does not take, or no resource.
+    fn unfit(&self, method: &str, path: &str) -> Answer {
+        match self.read(path) {
+            Some(body) => Answer::not_allowed(method, self.allow(path, &body)),
+            None if self.tree.facts.actions.contains_key(path) => Answer::not_allowed(method, "POST"),
+            None => Answer::not_found(path),
         }
     }
 

@@ -3,7 +3,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    SanType,
+};
 use rustls::ServerConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::ring::default_provider;
@@ -62,6 +65,9 @@ fn named(name: &str) -> Result<CertificateParams, Error> {
         .map(SanType::IpAddress)
         .collect();
     params.subject_alt_names.push(SanType::DnsName("localhost".try_into()?));
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    // strict clients, such as Python's, want it
+    params.use_authority_key_identifier_extension = true;
     Ok(params)
 }
 

@@ -78,6 +78,10 @@ async fn what_the_model_has_not_is_refused() {
         assert_eq!((refused.status, refused.message()), (400, message), "{body}");
     }
     assert_eq!(shown(&bmc).await, ["Disabled", "None", "UEFI"]);
+    let mixed = bmc.patch(SYSTEM, json!({ "AssetTag": "rack 7", "UUID": "x" })).await;
+    assert_eq!((mixed.status, &mixed.body["AssetTag"]), (200, &json!("rack 7")));
+    let said = mixed.body["@Message.ExtendedInfo"][0]["MessageId"].as_str().unwrap();
+    assert!(said.ends_with(".PropertyNotWritable"), "what could be done was done, and the rest said: {said}");
 }
 
 #[tokio::test]

@@ -1,10 +1,12 @@
 //! DMTF's redfish-service-validator walks the minimal seed, while tasks, sessions, events and media are in it: zero
-//! errors. Schemas are those that the crate `nv-redfish-schema` carries, since nothing is downloaded.
+//! errors. Its redfish-protocol-validator looks at methods, headers and refusals: zero failures. Schemas are those that the crate `nv-redfish-schema` carries, since nothing is downloaded.
 
 use std::path::Path;
 use std::time::Duration;
 
 use bessemer_fake_bmc::redfish::behaviour::Reply;
+use bessemer_fake_bmc::redfish::tls::Tls;
+use bessemer_fake_bmc::{HostOptions, fleet, seed};
 use reqwest::Method;
 use serde_json::json;
 use tokio::process::Command;
@@ -13,6 +15,8 @@ use crate::client::{Bmc, SESSIONS, SYSTEM};
 
 /// Folder of the validator.
 const PEERS_VARIABLE: &str = "BESSEMER_PYTHON_PEERS";
+
+const LIMIT: Duration = Duration::from_secs(300);
 
 fn schemas(into: &Path) {
     // Swordfish brings older copies of some of Redfish's
@@ -47,8 +51,8 @@ async fn the_dmtf_validator_finds_no_error() {
         "--skipschema",
     ]);
     command.arg("--schema_directory").arg(&schema).arg("--logdir").arg(&log).current_dir(folder.path());
-    let output = tokio::time::timeout(Duration::from_secs(300), command.kill_on_drop(true).output());
-    let output = output.await.expect("the validator takes more than five minutes").unwrap();
+    let output = tokio::time::timeout(LIMIT, command.kill_on_drop(true).output());
+    let output = output.await.expect("the validator takes too long").unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let summary = summary(&text).unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)));
     let [pass, warn, fail, skip] = summary;
@@ -57,6 +61,40 @@ async fn the_dmtf_validator_finds_no_error() {
     assert!(pass > 1200, "it did not see all: {text}");
     let seen = bmc.fake.redfish().session_counts();
     assert_eq!(seen.open, 1, "it leaves the one it was not asked to end: {seen:?}");
+}
+
+#[tokio::test]
+async fn the_dmtf_protocol_validator_finds_no_failure() {
+    let Some(peers) = std::env::var_os(PEERS_VARIABLE) else {
+        return println!("SKIP {PEERS_VARIABLE} names no Python peers");
+    };
+    let fake = fleet::start_one(&seed::minimal().unwrap(), HostOptions::numbered(0), Tls::Authority).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let authority = folder.path().join("authority.pem");
+    std::fs::write(&authority, fake.trusted().unwrap()).unwrap();
+    let mut command = Command::new(Path::new(&peers).join("rf_protocol_validator"));
+    command.args([
+        "--rhost",
+        &fake.url(),
+        "-u",
+        "admin",
+        "-p",
+        "password",
+        "--avoid-http-redirect",
+        "--report-dir",
+        ".",
+    ]);
+    // where these are set, Python's requests believes them and not the argument
+    command.env_remove("REQUESTS_CA_BUNDLE").env_remove("CURL_CA_BUNDLE");
+    command.arg("--ca-bundle").arg(&authority).current_dir(folder.path());
+    let output = tokio::time::timeout(LIMIT, command.kill_on_drop(true).output());
+    let output = output.await.expect("the validator takes too long").unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let summary = text.lines().find_map(|line| line.strip_prefix("Summary - ")).unwrap_or_default();
+    println!("redfish-protocol-validator: {summary}");
+    let passed = summary.split([':', ',']).nth(1).and_then(|number| number.trim().parse::<u64>().ok());
+    assert!(passed.is_some_and(|passed| passed > 300), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(summary.contains(" FAIL: 0,"), "{}", rows(folder.path(), "tsv", "\tFAIL\t").join("\n"));
 }
 
 /// One of everything that is made here and not in the seed.
@@ -90,9 +128,14 @@ fn summary(text: &str) -> Option<[u64; 4]> {
 }
 
 fn failures(log: &Path) -> Vec<String> {
-    let files = std::fs::read_dir(log).into_iter().flatten().flatten().map(|entry| entry.path());
-    let inner = files.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
-    let logs = inner.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|of| of == "log"));
-    let text: String = logs.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
-    text.lines().filter(|line| line.contains(" FAIL ")).map(str::to_owned).collect()
+    let folders = std::fs::read_dir(log).into_iter().flatten().flatten();
+    folders.flat_map(|folder| rows(&folder.path(), "log", " FAIL ")).collect()
+}
+
+/// The lines that contain `word` of a folder's files of that extension.
+fn rows(folder: &Path, extension: &str, word: &str) -> Vec<String> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = files.filter(|path| path.extension().is_some_and(|of| of == extension));
+    let text: String = files.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+    text.lines().filter(|line| line.contains(word)).map(str::to_owned).collect()
 }

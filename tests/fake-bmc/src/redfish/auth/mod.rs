@@ -80,7 +80,7 @@ impl Service {
     pub(super) fn log_in(&self, name: &str, password: &str) -> Result<Who, Answer> {
         let result = self.host.users().log_in(name, password);
         result.map(Who::from).map_err(|refused| match refused {
-            Refused::Wrong => unauthorised("wrong user name or password"),
+            Refused::Wrong => unauthorised("these are no valid credentials"),
             Refused::Locked => unauthorised("the account is locked"),
             Refused::Disabled => unauthorised("the account is disabled"),
         })

@@ -152,10 +152,7 @@ impl Service {
         let mut session = self.session(&path).unwrap_or_default();
         if who.must_change_password {
             let own = self.account_path(who.id).unwrap_or_default();
-            if let Body::Json(error) = password_change_required(&own).body {
-                let said = error.pointer("/error/@Message.ExtendedInfo").cloned();
-                set(&mut session, "@Message.ExtendedInfo", said.unwrap_or_default());
-            }
+            set(&mut session, "@Message.ExtendedInfo", password_change_required(&own).said());
         }
         let location = self.location(&path);
         Answer::new(201, Body::Json(session)).with("X-Auth-Token", token).with("Location", location)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::behaviour::Reply;
 use super::faults::Twist;
-use super::json::kind;
+use super::json::{kind, set};
 use super::service::{Effect, Service};
 
 /// Nobody may write these, on whatever resource.
@@ -21,14 +21,21 @@ const READ_ONLY: [&str; 10] =
 impl Service {
     pub(super) fn patch(self: &Arc<Self>, path: &str, body: Value, headers: &HeaderMap, twist: &Twist) -> Answer {
         let Some(held) = self.read(path) else { return Answer::not_found(path) };
-        if held.get("Members").is_some() {
-            return Answer::not_allowed("PATCH", "GET, HEAD, POST");
+        let allow = self.allow(path, &held);
+        if !allow.contains("PATCH") {
+            return Answer::not_allowed("PATCH", allow);
         }
         if let Err(answer) = self.check_if_match(held.clone(), headers) {
             return answer;
         }
         let mut body = body;
         twist.bend(&mut body);
+        // a settings resource may show less than it takes
+        let owner = self.tree.facts.settings.get(path).and_then(|owner| self.tree.get(owner));
+        let refused = match sift(&[&held, owner.unwrap_or(&Value::Null)], &mut body) {
+            Ok(refused) => refused,
+            Err(answer) => return answer,
+        };
         let effect = match self.effect_of_patch(path, &held, body) {
             Ok(effect) => effect,
             Err(answer) => return answer,
@@ -38,9 +45,12 @@ impl Service {
             return self.begin_task("Change", behaviour.task_time, effect);
         }
         match self.carry_out(effect, twist) {
-            Ok(()) if behaviour.patch_reply == Reply::Body => {
+            Ok(()) if behaviour.patch_reply == Reply::Body || !refused.is_empty() => {
                 let mut body = self.read(path).unwrap_or_default();
                 let etag = self.stamp(&mut body);
+                if !refused.is_empty() {
+                    set(&mut body, "@Message.ExtendedInfo", refused);
+                }
                 let answer = Answer::ok(body);
                 if let Some(etag) = etag { answer.with("ETag", etag) } else { answer }
             }
@@ -130,18 +140,36 @@ fn plain(path: String, patch: Value) -> Effect {
     })
 }
 
-/// Refuses what the resource has not, and what nobody may write.
-fn check(held: &Value, patch: &Value) -> Result<(), Answer> {
-    let all = patch.as_object().into_iter().flatten();
-    let written: Vec<_> = all.filter(|(name, _)| !name.starts_with('@') && *name != "Oem").collect();
-    if written.is_empty() {
-        return Err(Answer::error(400, "NoOperation", "the body changes nothing", &[]));
+/// Takes out what the resource has not and what nobody may write, and gives what is to be said of each: the rest is
+/// done all the same. Refuses if nothing is left.
+fn sift(held: &[&Value], patch: &mut Value) -> Result<Vec<Value>, Answer> {
+    let Some(patch) = patch.as_object_mut() else { return Err(Answer::malformed()) };
+    let mut refused = Vec::new();
+    patch.retain(|name, _| {
+        let answer = if name.starts_with('@') || name == "Oem" {
+            return true;
+        } else if READ_ONLY.contains(&name.as_str()) {
+            Answer::read_only(name)
+        } else if held.iter().all(|held| held.get(name).is_none()) {
+            Answer::unknown_property(name)
+        } else {
+            return true;
+        };
+        refused.push(answer);
+        false
+    });
+    let left = patch.keys().any(|name| !name.starts_with('@') && name != "Oem");
+    if left {
+        return Ok(refused.iter().filter_map(|answer| answer.said().get(0).cloned()).collect());
     }
-    for (name, sent) in written {
-        if READ_ONLY.contains(&name.as_str()) {
-            return Err(Answer::read_only(name));
-        }
-        let value = held.get(name).ok_or_else(|| Answer::unknown_property(name))?;
+    let nothing = || Answer::error(400, "NoOperation", "the body changes nothing", &[]);
+    Err(refused.into_iter().next().unwrap_or_else(nothing))
+}
+
+/// Refuses values of another type than the resource has, and those that its lists do not have.
+fn check(held: &Value, patch: &Value) -> Result<(), Answer> {
+    for (name, sent) in patch.as_object().into_iter().flatten() {
+        let Some(value) = held.get(name) else { continue };
         let alike = std::mem::discriminant(value) == std::mem::discriminant(sent);
         if !alike && !value.is_null() && !sent.is_null() {
             return Err(Answer::wrong_type(&sent.to_string(), name));
