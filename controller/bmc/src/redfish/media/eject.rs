@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redfish_client::{RedfishError, Resource};
+use redfish_client::{RedfishError, Reference, Resource};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
@@ -48,14 +48,17 @@ impl RedfishBmc {
     }
 
     async fn ask_to_empty(&self, slot: &Resource, door: &Door) -> Result<(), RedfishError> {
-        if let Some(eject) = slot.action("VirtualMedia.EjectMedia") {
+        let shown = slot.action("VirtualMedia.EjectMedia").map(|eject| eject.target);
+        let told = shown.is_some();
+        if let Some(eject) = shown.or_else(|| beside(door)) {
             // An object, though it is empty: HPE refuses an action without a body.
-            let reply = self.client.act(&eject, &json!({})).await?;
-            return self.client.follow(&reply, self.patience.settles_within, |_| {}).await.map(|_| ());
-        }
-        if matches!(door, Door::Actions(_)) && !is_inserted(slot) {
-            // The action is shown while there is something to eject (Supermicro).
-            return Ok(());
+            match self.client.post(&eject, &json!({})).await {
+                Ok(reply) => {
+                    return self.client.follow(&reply, self.patience.settles_within, |_| {}).await.map(|_| ());
+                }
+                Err(error) if !told && is_not_there(&error) => {}
+                Err(error) => return Err(error),
+            }
         }
         let mut refused = None;
         for body in request::ejections() {
@@ -103,6 +106,18 @@ impl RedfishBmc {
     pub(super) fn pause(&self, wanted: Duration) -> Duration {
         wanted.min(self.patience.settles_within / 10)
     }
+}
+
+/// Where the action to eject is where none is shown: beside the one to insert. Some show it only while there is
+/// something to eject (Supermicro).
+fn beside(door: &Door) -> Option<Reference> {
+    let Door::Actions(insert) = door else { return None };
+    let target = insert.target.as_str();
+    target.contains("InsertMedia").then(|| Reference::parse(&target.replace("InsertMedia", "EjectMedia")))?
+}
+
+fn is_not_there(error: &RedfishError) -> bool {
+    error.is_not_found() || error.status().is_some_and(|status| matches!(status.as_u16(), 405 | 501))
 }
 
 /// What a slot says, for people.

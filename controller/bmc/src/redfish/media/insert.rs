@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::super::RedfishBmc;
 use super::eject::says;
-use super::slot::{Door, Slot, holds, image, is_empty, is_inserted};
+use super::slot::{Door, holds, image, is_empty, is_inserted};
 use super::{is_busy, is_wording, request, scrubbed};
 use crate::{BmcError, InsertedMedia, Medium, ReadBack};
 
@@ -19,9 +19,23 @@ impl RedfishBmc {
         let act = format!("inserting {medium}");
         let mut refused = None;
         for slot in self.slots_for(&act, medium.kind).await? {
-            match self.insert_into(&act, &slot, medium).await {
+            let mut now = slot.resource.clone();
+            // Also when it names the same address: it need not serve it any more.
+            if !is_empty(&now) {
+                now = match self.empty(&act, &slot).await {
+                    Ok(now) => now,
+                    // Somebody's console holds it.
+                    Err(error) if slot.resource.text("ConnectedVia") == Some("Applet") => {
+                        refused.get_or_insert(error);
+                        continue;
+                    }
+                    // What stays in it might be booted instead of what goes into another.
+                    Err(error) => return Err(scrubbed(error, medium)),
+                };
+            }
+            match self.insert_into(&act, now, &slot.door, medium).await {
                 Ok(read_back) => return Ok(InsertedMedia { slot: slot.resource.uri().to_string(), read_back }),
-                // One that cannot be used after all (405 of OpenBMC), or that somebody's console holds: the next may do.
+                // One that cannot be used after all (405 of OpenBMC): the next may do.
                 // What was accepted and does not show ends it: it may show later, and then be there twice.
                 Err(error @ BmcError::Protocol { .. }) => {
                     tracing::debug!(slot = %slot.resource.uri(), "slot does not take the medium");
@@ -34,18 +48,19 @@ impl RedfishBmc {
         Err(scrubbed(refused, medium))
     }
 
-    async fn insert_into(&self, act: &str, slot: &Slot, medium: &Medium) -> Result<ReadBack, BmcError> {
-        let mut now = slot.resource.clone();
-        // Also when it names the same address: it need not serve it any more.
-        if !is_empty(&now) {
-            now = self.empty(act, slot).await?;
-        }
+    async fn insert_into(
+        &self,
+        act: &str,
+        mut now: Resource,
+        door: &Door,
+        medium: &Medium,
+    ) -> Result<ReadBack, BmcError> {
         let end = Instant::now() + self.patience.settles_within;
-        let mut bodies = request::insertions(medium, &slot.door).into_iter();
+        let mut bodies = request::insertions(medium, door).into_iter();
         let mut body = bodies.next();
         let mut first = None;
         while let Some(wording) = &body {
-            let error = match self.ask_to_insert(&now, &slot.door, wording).await {
+            let error = match self.ask_to_insert(&now, door, wording).await {
                 Ok(()) => return self.check_inserted(act, &now, medium, end).await,
                 Err(error) => error,
             };
