@@ -9,7 +9,7 @@ use tokio::net::UdpSocket;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use crate::spec::{BMC_ADDRESS, BMC_PASSWORD, BMC_USER, Slot};
+use crate::spec::{BMC_ADDRESS, BMC_PASSWORD, BMC_USER};
 
 /// It is there in a tenth of a second; a machine busy with compilers takes longer.
 const STARTS: Duration = Duration::from_secs(15);
@@ -28,34 +28,76 @@ sel_enable 0x20 1000 0x0a
 mc_enable 0x20
 ";
 
-/// Starts the BMC of the host in `dir` and waits until it answers. `hook` is the chassis program with its arguments.
-pub(crate) async fn start(name: &str, slot: Slot, dir: &Path, hook: &str) -> Result<Child> {
-    let (lan, emulator, state) = (dir.join("lan.conf"), dir.join("sim.emu"), dir.join("bmc"));
-    fs::write(&lan, lan_conf(name, slot, hook))?;
-    fs::write(&emulator, EMULATOR)?;
-    fs::create_dir_all(&state)?;
-    let log = File::create(dir.join("bmc.log"))?;
-    let mut child = Command::new("ipmi_sim")
-        .arg("-c")
-        .arg(&lan)
-        .arg("-f")
-        .arg(&emulator)
-        .arg("-s")
-        .arg(&state)
-        .arg("-n")
-        .stdin(std::process::Stdio::null())
-        .stdout(log.try_clone()?)
-        .stderr(log)
-        .kill_on_drop(true)
-        .spawn()
-        .context("cannot run ipmi_sim: install openipmi")?;
-    let answered = timeout(STARTS, answers(slot.bmc_port())).await.is_ok_and(|answer| answer.is_ok());
-    if let Some(status) = child.try_wait()? {
-        let said = fs::read_to_string(dir.join("bmc.log")).unwrap_or_default();
-        anyhow::bail!("the BMC of {name} ended at once ({status}): {}", said.trim());
+/// A BMC to start, at 127.0.0.1, for the user [`BMC_USER`] with [`BMC_PASSWORD`].
+#[derive(Debug, Clone, Copy)]
+pub struct IpmiSim<'a> {
+    /// Whose it is, for people.
+    pub name: &'a str,
+    /// UDP port.
+    pub port: u16,
+    /// The system's GUID, 32 hexadecimal digits.
+    pub guid: &'a str,
+    /// Where its files are put.
+    pub dir: &'a Path,
+    /// The chassis program with its arguments.
+    pub hook: &'a str,
+}
+
+impl IpmiSim<'_> {
+    /// Starts it and waits until it answers. It ends when the process is dropped.
+    ///
+    /// # Errors
+    /// When there is no `ipmi_sim`, it ends at once, or it does not answer in time.
+    pub async fn start(&self) -> Result<Child> {
+        let Self { name, port, dir, .. } = *self;
+        let (lan, emulator, state) = (dir.join("lan.conf"), dir.join("sim.emu"), dir.join("bmc"));
+        fs::write(&lan, self.lan_conf())?;
+        fs::write(&emulator, EMULATOR)?;
+        fs::create_dir_all(&state)?;
+        let log = File::create(dir.join("bmc.log"))?;
+        let mut child = Command::new("ipmi_sim")
+            .arg("-c")
+            .arg(&lan)
+            .arg("-f")
+            .arg(&emulator)
+            .arg("-s")
+            .arg(&state)
+            .arg("-n")
+            .stdin(std::process::Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .kill_on_drop(true)
+            .spawn()
+            .context("cannot run ipmi_sim: install openipmi")?;
+        let answered = timeout(STARTS, answers(port)).await.is_ok_and(|answer| answer.is_ok());
+        if let Some(status) = child.try_wait()? {
+            let said = fs::read_to_string(dir.join("bmc.log")).unwrap_or_default();
+            anyhow::bail!("the BMC of {name} ended at once ({status}): {}", said.trim());
+        }
+        ensure!(answered, "the BMC of {name} did not answer at {BMC_ADDRESS}:{} in {STARTS:?}", port);
+        Ok(child)
     }
-    ensure!(answered, "the BMC of {name} did not answer at {BMC_ADDRESS}:{} in {STARTS:?}", slot.bmc_port());
-    Ok(child)
+
+    fn lan_conf(&self) -> String {
+        let Self { name, port, guid, hook, .. } = self;
+        format!(
+            r#"name "{name}"
+set_working_mc 0x20
+  startlan 1
+    addr {BMC_ADDRESS} {port}
+    priv_limit admin
+    allowed_auths_callback none md2 md5 straight
+    allowed_auths_user none md2 md5 straight
+    allowed_auths_operator none md2 md5 straight
+    allowed_auths_admin none md2 md5 straight
+    guid {guid}
+  endlan
+  chassis_control "{hook}"
+  user 1 true "" "unused" user 10 none md2 md5 straight
+  user 2 true "{BMC_USER}" "{BMC_PASSWORD}" admin 10 none md2 md5 straight
+"#
+        )
+    }
 }
 
 async fn answers(port: u16) -> Result<()> {
@@ -71,25 +113,4 @@ async fn answers(port: u16) -> Result<()> {
         }
         tokio::time::sleep(PING_AGAIN).await;
     }
-}
-
-fn lan_conf(name: &str, slot: Slot, hook: &str) -> String {
-    let (port, guid) = (slot.bmc_port(), slot.uuid().replace('-', ""));
-    format!(
-        r#"name "{name}"
-set_working_mc 0x20
-  startlan 1
-    addr {BMC_ADDRESS} {port}
-    priv_limit admin
-    allowed_auths_callback none md2 md5 straight
-    allowed_auths_user none md2 md5 straight
-    allowed_auths_operator none md2 md5 straight
-    allowed_auths_admin none md2 md5 straight
-    guid {guid}
-  endlan
-  chassis_control "{hook}"
-  user 1 true "" "unused" user 10 none md2 md5 straight
-  user 2 true "{BMC_USER}" "{BMC_PASSWORD}" admin 10 none md2 md5 straight
-"#
-    )
 }

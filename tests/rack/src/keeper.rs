@@ -16,14 +16,15 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::bmc::IpmiSim;
 use crate::chassis::{self, Chassis};
 use crate::machine::{Action, End, Input, Machine};
+use crate::network;
 use crate::place::Place;
 use crate::process::Process;
 use crate::protocol::{Answer, Hosts, Request};
 use crate::qemu::{Hardware, Order};
 use crate::spec::{Slot, Spec};
-use crate::{bmc, network};
 
 /// An emulator that was killed is gone in milliseconds, unless the machine's disk is stuck.
 const CUT_ENDS: Duration = Duration::from_secs(10);
@@ -87,7 +88,9 @@ async fn carry(place: &Place) -> Result<()> {
         hardware.build().with_context(|| format!("host {}", host.name))?;
         let hook =
             format!("{} {} hook {} {}", place.helper().display(), crate::HELPER, place.socket().display(), host.name);
-        let bmc = bmc::start(&host.name, slot, &hardware.dir, &hook).await?;
+        let guid = slot.uuid().replace('-', "");
+        let (port, dir) = (slot.bmc_port(), hardware.dir.as_path());
+        let bmc = IpmiSim { name: &host.name, port, guid: &guid, dir, hook: &hook }.start().await?;
         hosts.insert(host.name.clone(), Host { hardware, machine: Machine::new(), run: None, _bmc: bmc });
     }
     let (messages, mut inbox) = mpsc::channel(16);

@@ -34,6 +34,7 @@ mod qemu;
 mod rack;
 mod spec;
 
+pub use bmc::IpmiSim;
 pub use follow::{tail, wait_for_text};
 pub use helper::{HELPER, helper};
 pub use machine::{Boot, End, HostState, Power};
@@ -41,4 +42,4 @@ pub use network::{BRIDGE, GATEWAY, NETWORK};
 pub use process::Process;
 pub use qemu::{OVMF_CODE, OVMF_VARS, QEMU};
 pub use rack::{Host, Rack, Watch};
-pub use spec::{HostSpec, Spec};
+pub use spec::{BMC_PASSWORD, BMC_USER, HostSpec, Spec};

@@ -53,10 +53,10 @@ impl HostSpec {
 pub(crate) const BMC_ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
 /// The BMC's account with administrator privilege.
-pub(crate) const BMC_USER: &str = "admin";
+pub const BMC_USER: &str = "admin";
 
 /// Its password: nothing outside the namespace can reach the BMC.
-pub(crate) const BMC_PASSWORD: &str = "rack-secret";
+pub const BMC_PASSWORD: &str = "rack-secret";
 
 /// Facts that follow from a host's place, counted from one.
 #[derive(Debug, Clone, Copy)]

@@ -105,6 +105,7 @@ mod tests {
         ("bessemer-images", &[]),
         ("bessemer-conformance", &["bessemer-apiserver"]),
         ("bessemer-rack", &[]),
+        ("bessemer-bmc-peers", &["bessemer-rack"]),
         ("bessemer-fake-bmc", &[]),
         ("bessemer-kube-peer", &[]),
         ("bessemer-bench", &[]),

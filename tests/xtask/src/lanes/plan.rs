@@ -18,6 +18,7 @@ const ROOMS: &[(&str, Lane)] = &[
     ("ipmi-client", Lane::Bmc),
     ("redfish-client", Lane::Bmc),
     ("bessemer-bmc", Lane::Bmc),
+    ("bessemer-bmc-peers", Lane::Bmc),
     ("bessemer-fake-bmc", Lane::Bmc),
     ("bessemer-pxe", Lane::Boot),
     ("bessemer-agent", Lane::Agent),

@@ -1,0 +1,28 @@
+//! The product's way to a BMC, as the controller takes it.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::sync::Arc;
+
+use bessemer_bmc::{
+    Bmc, BootDevice, BootFirmware, BootLifetime, BootOverride, Credentials, PowerAction, PowerState, Trust, connect,
+};
+use bessemer_bmc_peers::{PASSWORD, USER};
+
+pub(crate) fn bmc(address: &str) -> Arc<dyn Bmc> {
+    bmc_as(address, USER, PASSWORD)
+}
+
+pub(crate) fn bmc_as(address: &str, user: &str, password: &str) -> Arc<dyn Bmc> {
+    connect(&address.parse().unwrap(), Credentials::new(user, password), Trust::Anyone).unwrap()
+}
+
+/// Once, by BIOS: what the emulated servers have.
+pub(crate) fn once(device: BootDevice) -> BootOverride {
+    BootOverride { device, lifetime: BootLifetime::Once, firmware: BootFirmware::Legacy }
+}
+
+pub(crate) async fn switch(bmc: &dyn Bmc, action: PowerAction, then: PowerState) {
+    bmc.power(action).await.unwrap_or_else(|error| panic!("{action}: {error}"));
+    assert_eq!(bmc.power_state().await.unwrap(), then, "after {action}");
+}

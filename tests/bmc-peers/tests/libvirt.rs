@@ -1,0 +1,60 @@
+//! One virtual machine of libvirt's behind two BMCs of others at once: Redfish by sushy-tools, IPMI by virtualbmc.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use bessemer_bmc::{BootDevice, MediaKind, Medium, PowerAction, PowerState};
+use bessemer_bmc_peers::{Boot, Libvirt, Machine, Switch, libvirt_cannot_run, peers};
+use common::{bmc, once, switch};
+
+mod common;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_virtual_machine_boots_what_is_asked_by_redfish_and_by_ipmi() {
+    if let Some(why) = peers().err().or_else(libvirt_cannot_run) {
+        println!("SKIP {why}");
+        return;
+    }
+    let libvirt = Libvirt::start().unwrap();
+    let (_sushy, port) = libvirt.sushy().unwrap();
+    let redfish = bmc(&format!("redfish+http://127.0.0.1:{port}/redfish/v1/Systems/{}", Libvirt::UUID));
+    let (_virtualbmc, port) = libvirt.virtualbmc().unwrap();
+    let ipmi = bmc(&format!("ipmi://127.0.0.1:{port}"));
+    // serves the CD only
+    let files = Switch::start(&Machine::new().unwrap()).await.unwrap();
+
+    let identity = redfish.identify().await.unwrap();
+    println!("{identity:?}");
+    assert_eq!(identity.uuid.as_deref(), Some(Libvirt::UUID));
+    assert_eq!(redfish.power_state().await.unwrap(), PowerState::Off);
+
+    // over IPMI: the network
+    println!("pxe: {:?}", ipmi.set_boot_override(&once(BootDevice::Pxe)).await.unwrap());
+    let before = libvirt.boots();
+    switch(&*ipmi, PowerAction::On, PowerState::On).await;
+    assert_eq!(libvirt.next_boot(before).await.unwrap(), Boot::Pxe);
+    assert_eq!(redfish.power_state().await.unwrap(), PowerState::On, "both see one machine");
+
+    // over Redfish: a CD
+    switch(&*redfish, PowerAction::ForceOff, PowerState::Off).await;
+    println!("inserted: {:?}", redfish.insert_media(&Medium::cd(files.cd_url())).await.unwrap());
+    println!("cd: {:?}", redfish.set_boot_override(&once(BootDevice::Cd)).await.unwrap());
+    let before = libvirt.boots();
+    switch(&*redfish, PowerAction::On, PowerState::On).await;
+    assert_eq!(libvirt.next_boot(before).await.unwrap(), Boot::Cd);
+    assert_eq!(ipmi.power_state().await.unwrap(), PowerState::On);
+
+    // the CD out, and the network over Redfish
+    switch(&*redfish, PowerAction::ForceOff, PowerState::Off).await;
+    println!("ejected: {:?}", redfish.eject_media(MediaKind::Cd).await.unwrap());
+    println!("pxe: {:?}", redfish.set_boot_override(&once(BootDevice::Pxe)).await.unwrap());
+    let before = libvirt.boots();
+    switch(&*redfish, PowerAction::On, PowerState::On).await;
+    assert_eq!(libvirt.next_boot(before).await.unwrap(), Boot::Pxe);
+
+    // over IPMI: the disk, by a reset
+    println!("disk: {:?}", ipmi.set_boot_override(&once(BootDevice::Disk)).await.unwrap());
+    switch(&*ipmi, PowerAction::ForceOff, PowerState::Off).await;
+    let before = libvirt.boots();
+    switch(&*ipmi, PowerAction::On, PowerState::On).await;
+    assert_eq!(libvirt.next_boot(before).await.unwrap(), Boot::Disk);
+    switch(&*ipmi, PowerAction::ForceOff, PowerState::Off).await;
+}
