@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use bessemer_pxe::Pool;
 use clap::{Args, Parser, Subcommand};
 
+use crate::bmc::BmcOptions;
 use crate::controllers::Controllers;
 use crate::logging::LogFormat;
 use crate::serve::ServeOptions;
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Up(UpOptions),
     /// Run the controllers against a Kubernetes API that is there already.
     Serve(ServeOptions),
+    /// Speak to one server's management controller (BMC), without any cluster.
+    Bmc(BmcOptions),
 }
 
 /// Where `bessemer up` listens and what it serves.

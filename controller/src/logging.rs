@@ -5,9 +5,12 @@ use std::io::IsTerminal;
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
-/// What `RUST_LOG` defaults to. The client library
+/// What `RUST_LOG` defaults to in a server. The client library
 /// names each object at each reconcile, which our own lines do once, and logs errors that it also returns.
-const DEFAULT_FILTER: &str = "info,kube_client=off,kube_runtime=warn";
+pub(crate) const SERVER_FILTER: &str = "info,kube_client=off,kube_runtime=warn";
+
+/// What it defaults to in a command that does one thing and ends.
+pub(crate) const TOOL_FILTER: &str = "warn";
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -18,13 +21,13 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Starts logging for the process.
-pub(crate) fn start(format: LogFormat) -> anyhow::Result<()> {
+/// Starts logging for the process, of what `RUST_LOG` says or else `default`.
+pub(crate) fn start(format: LogFormat, default: &str) -> anyhow::Result<()> {
     let filter = match std::env::var(EnvFilter::DEFAULT_ENV) {
         Ok(filter) if !filter.is_empty() => {
             EnvFilter::try_new(&filter).map_err(|error| anyhow::anyhow!("RUST_LOG={filter:?}: {error}"))?
         }
-        _ => EnvFilter::new(DEFAULT_FILTER),
+        _ => EnvFilter::new(default),
     };
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

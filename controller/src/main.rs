@@ -1,5 +1,6 @@
 //! The `bessemer` program: command line and wiring. Everything it does is another room's; here the rooms meet.
 
+mod bmc;
 mod cli;
 mod controllers;
 mod logging;
@@ -10,14 +11,20 @@ mod signals;
 mod up;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 
 use cli::{Cli, Command};
 
+/// What is still under way in the background may take this long.
+const GOODBYE: Duration = Duration::from_secs(2);
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if let Err(error) = logging::start(cli.log_format) {
+    // a tool's own output is what matters; a server's log is all there is of it
+    let least = if matches!(cli.command, Command::Bmc(_)) { logging::TOOL_FILTER } else { logging::SERVER_FILTER };
+    if let Err(error) = logging::start(cli.log_format, least) {
         eprintln!("error: {error}");
         return ExitCode::FAILURE;
     }
@@ -31,9 +38,15 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Up(options) => runtime.block_on(Box::pin(up::run(options))),
         Command::Serve(options) => runtime.block_on(Box::pin(serve::run(options))),
+        Command::Bmc(options) => {
+            let code = runtime.block_on(bmc::run(options));
+            // sessions of a console end in the background
+            runtime.shutdown_timeout(GOODBYE);
+            return code;
+        }
     };
     // A blocking read that hangs must not keep the process.
-    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+    runtime.shutdown_timeout(GOODBYE);
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -43,6 +43,10 @@ pub trait Bmc: Send + Sync {
     /// [`BmcError::Contradicted`] when the BMC accepted the write and reads back another device.
     async fn set_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError>;
 
+    /// Ends the session, if there is one; tables of sessions are short. Any later call opens a new one. Without it the
+    /// session ends in the background when the BMC is dropped, if a runtime is still there to do it.
+    async fn close(&self) {}
+
     /// What this BMC can do, found out by asking it, with the reason where it cannot.
     async fn capabilities(&self) -> Result<Capabilities, BmcError> {
         Err(unsupported("finding out what the bmc can do"))

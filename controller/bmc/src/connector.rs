@@ -44,6 +44,7 @@ impl Connector {
 
 impl BmcConnector for Connector {
     fn connect(&self, address: &Address, credentials: Credentials, trust: Trust) -> Result<Arc<dyn Bmc>, BmcError> {
+        boots_from_network(address)?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match known.entry(address.clone()) {
             Entry::Occupied(entry) if entry.get().credentials == credentials && entry.get().trust == trust => {
@@ -65,9 +66,16 @@ impl BmcConnector for Connector {
 /// A client of its own for the BMC at `address`, shared with nobody. Does no I/O.
 ///
 /// # Errors
-/// When the credentials do not fit the protocol the address asks for, the trust cannot be set up, or the host would boot
-/// in a way that is not there yet.
+/// When the credentials do not fit the protocol the address asks for, or the trust cannot be set up.
 pub fn connect(address: &Address, credentials: Credentials, trust: Trust) -> Result<Arc<dyn Bmc>, BmcError> {
+    match address.scheme().protocol() {
+        Protocol::Ipmi => Ok(Arc::new(IpmiBmc::new(address, &credentials)?)),
+        Protocol::Redfish => Ok(Arc::new(RedfishBmc::new(address, &credentials, trust)?)),
+    }
+}
+
+/// How a host boots is not the BMC's business, but nothing else than the network is there for hosts yet.
+fn boots_from_network(address: &Address) -> Result<(), BmcError> {
     if address.scheme().boots_via() != BootVia::Network {
         return Err(BmcError::Unsupported {
             act: format!("booting a host by {}", address.scheme()),
@@ -76,10 +84,7 @@ pub fn connect(address: &Address, credentials: Credentials, trust: Trust) -> Res
                 .to_owned(),
         });
     }
-    match address.scheme().protocol() {
-        Protocol::Ipmi => Ok(Arc::new(IpmiBmc::new(address, &credentials)?)),
-        Protocol::Redfish => Ok(Arc::new(RedfishBmc::new(address, &credentials, trust)?)),
-    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -120,8 +125,10 @@ mod tests {
     #[test]
     fn a_way_to_boot_that_is_not_there_is_refused_in_words() {
         let address: Address = "redfish-virtualmedia://10.0.0.1".parse().unwrap();
-        let Err(error) = connect(&address, Credentials::new("admin", "x"), Trust::System) else { panic!() };
+        let user = || Credentials::new("admin", "x");
+        let Err(error) = Connector::new().connect(&address, user(), Trust::System) else { panic!() };
         assert!(error.to_string().contains("use redfish://"), "{error}");
+        assert!(connect(&address, user(), Trust::System).is_ok(), "by itself a bmc boots nothing");
     }
 
     #[test]

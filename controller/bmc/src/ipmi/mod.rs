@@ -80,6 +80,10 @@ impl Bmc for IpmiBmc {
     async fn set_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
         self.write_boot_override(wanted).await
     }
+
+    async fn close(&self) {
+        self.client.close().await;
+    }
 }
 
 /// The GUID in the order in which it came over the wire.

@@ -98,4 +98,8 @@ impl Bmc for RedfishBmc {
     async fn sensors(&self) -> Result<Vec<Sensor>, BmcError> {
         self.read_sensors().await
     }
+
+    async fn close(&self) {
+        self.client.close().await;
+    }
 }
