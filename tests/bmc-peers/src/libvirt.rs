@@ -62,7 +62,7 @@ impl Libvirt {
     /// UUID of its machine.
     pub const UUID: &'static str = "33333333-4444-5555-6666-777777777777";
     /// Hardware address of its machine's network card.
-    pub const MAC: &'static str = "52:54:00:00:00:03";
+    pub const MAC: &'static str = "00:16:3e:00:00:03";
 
     /// Starts it and defines the machine, which is off.
     ///

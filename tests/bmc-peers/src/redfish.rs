@@ -27,7 +27,7 @@ impl SushyFake {
     /// UUID of its system.
     pub const UUID: &'static str = "11111111-2222-3333-4444-555555555555";
     /// Hardware address of its system's network card.
-    pub const MAC: &'static str = "52:54:00:00:00:01";
+    pub const MAC: &'static str = "00:16:3e:00:00:01";
 
     /// Starts it.
     ///

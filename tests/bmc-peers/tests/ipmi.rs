@@ -6,11 +6,12 @@ use bessemer_bmc_peers::{Boot, Machine, Switch, ipmi_sim, missing_program, peers
 use bessemer_rack::{BMC_PASSWORD, BMC_USER};
 use common::{bmc, bmc_as, once, switch};
 
+#[macro_use]
 mod common;
 
 /// What every IPMI server must bring about.
 async fn boots_what_is_asked(bmc: &dyn Bmc, machine: &Machine) {
-    println!("{:?}", bmc.identify().await.unwrap());
+    say!("{:?}", bmc.identify().await.unwrap());
     assert_eq!(bmc.power_state().await.unwrap(), PowerState::Off);
     for (device, boot, action) in [
         (BootDevice::Pxe, Boot::Pxe, PowerAction::On),
@@ -18,7 +19,7 @@ async fn boots_what_is_asked(bmc: &dyn Bmc, machine: &Machine) {
         (BootDevice::Pxe, Boot::Pxe, PowerAction::Reset),
     ] {
         let read_back = bmc.set_boot_override(&once(device.clone())).await.unwrap();
-        println!("{device}: {read_back:?}");
+        say!("{device}: {read_back:?}");
         assert!(!matches!(read_back, ReadBack::Pending(_)), "{read_back:?}");
         assert_eq!(machine.boots_from(), boot);
         let before = machine.boots();

@@ -5,6 +5,7 @@ use bessemer_bmc::{BootDevice, MediaKind, Medium, PowerAction, PowerState};
 use bessemer_bmc_peers::{Boot, Libvirt, Machine, Switch, libvirt_cannot_run, peers};
 use common::{bmc, once, switch};
 
+#[macro_use]
 mod common;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -22,12 +23,12 @@ async fn a_virtual_machine_boots_what_is_asked_by_redfish_and_by_ipmi() {
     let files = Switch::start(&Machine::new().unwrap()).await.unwrap();
 
     let identity = redfish.identify().await.unwrap();
-    println!("{identity:?}");
-    assert_eq!(identity.uuid.as_deref(), Some(Libvirt::UUID));
-    assert_eq!(redfish.power_state().await.unwrap(), PowerState::Off);
+    say!("{identity:?}");
+    assert_eq!((identity.uuid.as_deref(), identity.power), (Some(Libvirt::UUID), Some(PowerState::Off)));
+    assert_eq!(identity.macs, [Libvirt::MAC.parse().unwrap()], "{identity:?}");
 
     // over IPMI: the network
-    println!("pxe: {:?}", ipmi.set_boot_override(&once(BootDevice::Pxe)).await.unwrap());
+    say!("pxe: {:?}", ipmi.set_boot_override(&once(BootDevice::Pxe)).await.unwrap());
     let before = libvirt.boots();
     switch(&*ipmi, PowerAction::On, PowerState::On).await;
     assert_eq!(libvirt.next_boot(before).await.unwrap(), Boot::Pxe);
@@ -35,8 +36,8 @@ async fn a_virtual_machine_boots_what_is_asked_by_redfish_and_by_ipmi() {
 
     // over Redfish: a CD
     switch(&*redfish, PowerAction::ForceOff, PowerState::Off).await;
-    println!("inserted: {:?}", redfish.insert_media(&Medium::cd(files.cd_url())).await.unwrap());
-    println!("cd: {:?}", redfish.set_boot_override(&once(BootDevice::Cd)).await.unwrap());
+    say!("inserted: {:?}", redfish.insert_media(&Medium::cd(files.cd_url())).await.unwrap());
+    say!("cd: {:?}", redfish.set_boot_override(&once(BootDevice::Cd)).await.unwrap());
     let before = libvirt.boots();
     switch(&*redfish, PowerAction::On, PowerState::On).await;
     assert_eq!(libvirt.next_boot(before).await.unwrap(), Boot::Cd);
@@ -44,15 +45,15 @@ async fn a_virtual_machine_boots_what_is_asked_by_redfish_and_by_ipmi() {
 
     // the CD out, and the network over Redfish
     switch(&*redfish, PowerAction::ForceOff, PowerState::Off).await;
-    println!("ejected: {:?}", redfish.eject_media(MediaKind::Cd).await.unwrap());
-    println!("pxe: {:?}", redfish.set_boot_override(&once(BootDevice::Pxe)).await.unwrap());
+    say!("ejected: {:?}", redfish.eject_media(MediaKind::Cd).await.unwrap());
+    say!("pxe: {:?}", redfish.set_boot_override(&once(BootDevice::Pxe)).await.unwrap());
     let before = libvirt.boots();
     switch(&*redfish, PowerAction::On, PowerState::On).await;
     assert_eq!(libvirt.next_boot(before).await.unwrap(), Boot::Pxe);
 
-    // over IPMI: the disk, by a reset
-    println!("disk: {:?}", ipmi.set_boot_override(&once(BootDevice::Disk)).await.unwrap());
+    // over IPMI: the disk. virtualbmc reads the running machine and writes the one to come: it is set while off
     switch(&*ipmi, PowerAction::ForceOff, PowerState::Off).await;
+    say!("disk: {:?}", ipmi.set_boot_override(&once(BootDevice::Disk)).await.unwrap());
     let before = libvirt.boots();
     switch(&*ipmi, PowerAction::On, PowerState::On).await;
     assert_eq!(libvirt.next_boot(before).await.unwrap(), Boot::Disk);

@@ -5,6 +5,7 @@ use bessemer_bmc::{BootDevice, MediaKind, Medium, PowerAction, PowerState};
 use bessemer_bmc_peers::{Boot, Machine, SushyFake, Switch, missing_program, peers};
 use common::{bmc, once, switch};
 
+#[macro_use]
 mod common;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -20,22 +21,23 @@ async fn a_server_behind_sushy_boots_what_is_asked() {
 
     let identity = bmc.identify().await.unwrap();
     assert_eq!(identity.uuid.as_deref(), Some(SushyFake::UUID), "{identity:?}");
-    assert_eq!(bmc.power_state().await.unwrap(), PowerState::Off);
+    assert_eq!(identity.power, Some(PowerState::Off), "{identity:?}");
+    assert_eq!(identity.macs, [SushyFake::MAC.parse().unwrap()], "{identity:?}");
 
     // a CD is inserted, chosen before power on, and booted
     let inserted = bmc.insert_media(&Medium::cd(power.cd_url())).await.unwrap();
-    println!("inserted: {inserted:?}");
+    say!("inserted: {inserted:?}");
     let slots = bmc.media().await.unwrap();
     let slot = slots.iter().find(|slot| slot.id == inserted.slot).expect("the slot is listed");
     assert!(slot.inserted, "{slot:?}");
     assert_eq!(slot.image.as_deref(), Some(power.cd_url().as_str()));
-    println!("cd: {:?}", bmc.set_boot_override(&once(BootDevice::Cd)).await.unwrap());
+    say!("cd: {:?}", bmc.set_boot_override(&once(BootDevice::Cd)).await.unwrap());
     let before = machine.boots();
     switch(&*bmc, PowerAction::On, PowerState::On).await;
     assert_eq!(machine.next_boot(before).await.unwrap(), Boot::Cd);
 
     // the network, by a cycle of a running server
-    println!("pxe: {:?}", bmc.set_boot_override(&once(BootDevice::Pxe)).await.unwrap());
+    say!("pxe: {:?}", bmc.set_boot_override(&once(BootDevice::Pxe)).await.unwrap());
     let before = machine.boots();
     switch(&*bmc, PowerAction::Cycle, PowerState::On).await;
     assert_eq!(machine.next_boot(before).await.unwrap(), Boot::Pxe);
@@ -43,9 +45,9 @@ async fn a_server_behind_sushy_boots_what_is_asked() {
     // off, the CD out, and the disk
     switch(&*bmc, PowerAction::ForceOff, PowerState::Off).await;
     assert!(!machine.is_on());
-    println!("ejected: {:?}", bmc.eject_media(MediaKind::Cd).await.unwrap());
+    say!("ejected: {:?}", bmc.eject_media(MediaKind::Cd).await.unwrap());
     assert!(bmc.media().await.unwrap().iter().all(|slot| !slot.inserted));
-    println!("disk: {:?}", bmc.set_boot_override(&once(BootDevice::Disk)).await.unwrap());
+    say!("disk: {:?}", bmc.set_boot_override(&once(BootDevice::Disk)).await.unwrap());
     let before = machine.boots();
     switch(&*bmc, PowerAction::On, PowerState::On).await;
     assert_eq!(machine.next_boot(before).await.unwrap(), Boot::Disk);

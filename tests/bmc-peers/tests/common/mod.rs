@@ -2,12 +2,23 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use bessemer_bmc::{
     Bmc, BootDevice, BootFirmware, BootLifetime, BootOverride, Credentials, PowerAction, PowerState, Trust, connect,
 };
 use bessemer_bmc_peers::{PASSWORD, USER};
+
+/// Prints what happened and when, which is what a slow or failed run is understood by.
+macro_rules! say {
+    ($($what:tt)*) => { println!("{:6.1} s {}", crate::common::elapsed(), format_args!($($what)*)) };
+}
+
+pub(crate) fn elapsed() -> f64 {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    BEGUN.get_or_init(Instant::now).elapsed().as_secs_f64()
+}
 
 pub(crate) fn bmc(address: &str) -> Arc<dyn Bmc> {
     bmc_as(address, USER, PASSWORD)
@@ -25,4 +36,5 @@ pub(crate) fn once(device: BootDevice) -> BootOverride {
 pub(crate) async fn switch(bmc: &dyn Bmc, action: PowerAction, then: PowerState) {
     bmc.power(action).await.unwrap_or_else(|error| panic!("{action}: {error}"));
     assert_eq!(bmc.power_state().await.unwrap(), then, "after {action}");
+    say!("{action}: {then}");
 }
