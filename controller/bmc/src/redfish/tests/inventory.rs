@@ -1,13 +1,17 @@
 //! Inventory and identity against trees that are incomplete, wrong or odd in ways that real ones were seen to be.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use axum::response::Response;
 use serde_json::{Value, json};
 
+use super::super::RedfishBmc;
+use super::super::survey::Survey;
 use super::replay::bodies;
 use super::scripted::{SYSTEM, Scripted, Seen, ok, status, system};
-use crate::{Bmc as _, BmcError, MacAddress};
+use crate::power::Patience;
+use crate::{Bmc as _, BmcError, Credentials, MacAddress};
 
 /// A BMC that serves these bodies by path, and has nothing else.
 async fn serve(tree: Vec<(&str, Value)>) -> Scripted {
@@ -258,4 +262,42 @@ async fn q110_ports_of_add_on_cards_have_their_own_addresses() {
         }
         assert!(cards.len() == 2 && cards.values().all(|&count| count == 2), "{folder}: {cards:?}");
     }
+}
+
+/// A service that never comes to an end is left after so many resources.
+#[tokio::test]
+async fn endless_collections_end() {
+    let bmc = Scripted::start(|seen, before| match seen.path.as_str() {
+        SYSTEM => ok(&server(json!({"Memory": link("/mem/0")}))),
+        path if path.starts_with("/mem/") => {
+            let page = before.len();
+            let entries: Vec<Value> = (0..40).map(|entry| link(&format!("/dimm/{page}/{entry}"))).collect();
+            ok(&json!({"Members": entries, "Members@odata.nextLink": format!("/mem/{page}")}))
+        }
+        path if path.starts_with("/dimm/") => ok(&json!({"Id": path, "CapacityMiB": 1})),
+        _ => status(404),
+    });
+    let bmc = bmc.await;
+    let inventory = bmc.bmc().inventory().await.unwrap();
+    let reads = bmc.seen().len();
+    assert!((500..=610).contains(&reads), "{reads} reads");
+    assert!(inventory.gaps.iter().any(|gap| gap.contains("more than 600 resources")), "{:?}", inventory.gaps);
+    assert!(inventory.memory.len() > 500);
+}
+
+/// One that is too slow is left after a while, with what was read until then.
+#[tokio::test]
+async fn slow_services_are_left() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("redfish+http://{}{SYSTEM}", listener.local_addr().unwrap()).parse().unwrap();
+    let mut options = redfish_client::Options::default();
+    options.sessions = false;
+    let patience = Patience { settles_within: Duration::from_millis(100) };
+    let bmc = RedfishBmc::with(&address, &Credentials::new("admin", "secret"), options, patience).unwrap();
+    let survey = Survey::within(&bmc, Duration::from_millis(50));
+    let start = std::time::Instant::now();
+    assert!(survey.find(&redfish_client::Reference::root()).await.is_none());
+    assert!(start.elapsed() < Duration::from_secs(5));
+    let gaps = survey.finish("a test").unwrap();
+    assert!(gaps[0].contains("not reached within 50ms"), "{gaps:?}");
 }
