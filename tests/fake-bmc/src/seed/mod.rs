@@ -2,6 +2,7 @@
 //! what becomes of the tree.
 
 mod dump;
+mod thinned;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -13,5 +13,6 @@ mod power;
 mod seeds;
 mod sessions;
 mod settings;
+mod sushy;
 mod tasks;
 mod validator;

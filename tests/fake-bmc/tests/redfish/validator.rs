@@ -14,7 +14,7 @@ use tokio::process::Command;
 use crate::client::{Bmc, SESSIONS, SYSTEM};
 
 /// Folder of the validator.
-const PEERS_VARIABLE: &str = "BESSEMER_PYTHON_PEERS";
+pub(crate) const PEERS_VARIABLE: &str = "BESSEMER_PYTHON_PEERS";
 
 const LIMIT: Duration = Duration::from_secs(300);
 
