@@ -10,6 +10,7 @@ use slot::Slot;
 
 use super::RedfishBmc;
 use super::survey::Survey;
+use super::value::natural;
 use crate::{BmcError, MediaKind, MediaSlot, Medium};
 
 const ACT: &str = "reading virtual media";
@@ -28,7 +29,10 @@ impl RedfishBmc {
         owners.push(system);
         let mut resources: Vec<Resource> = Vec::new();
         for owner in &owners {
-            for resource in survey.members(owner, "VirtualMedia").await {
+            let mut members = survey.members(owner, "VirtualMedia").await;
+            // The same slot each time, though the list is in another order (iDRAC): a second one would hold the old image.
+            members.sort_by_key(|member| natural(member.uri().id()));
+            for resource in members {
                 let known = resources.iter().any(|other| other.uri() == resource.uri() || is_same(other, &resource));
                 if !known {
                     resources.push(resource);

@@ -1,8 +1,11 @@
 //! Virtual media against BMCs that do what real ones were seen to do.
 
+use std::collections::HashMap;
+
 use axum::response::Response;
 use serde_json::{Value, json};
 
+use super::replay::bodies;
 use super::scripted::{SYSTEM, Scripted, Seen, answer, ok, refusal, status, system};
 use crate::{Bmc as _, BmcError, Credentials, MediaKind, Medium, ReadBack};
 
@@ -118,7 +121,7 @@ async fn q81_slots_without_actions_are_changed() {
     assert_eq!(writes, [(line.clone(), json!({"Image": URL, "Inserted": true})), (line, json!({"Inserted": false})),]);
 }
 
-/// Also C201: the manager's collection is gone, the system has one.
+/// The manager's collection is gone, the system has one.
 #[tokio::test]
 async fn q82_media_of_the_system_alone_are_found() {
     let bmc = Scripted::start(|seen, _| match seen.path.as_str() {
@@ -139,6 +142,41 @@ async fn q82_media_of_the_system_alone_are_found() {
     let slots = bmc.await.bmc().media().await.unwrap();
     let ids: Vec<&str> = slots.iter().map(|slot| slot.id.as_str()).collect();
     assert_eq!(ids, ["/redfish/v1/Systems/1/VirtualMedia/1"]);
+}
+
+/// C201, as captured: an iDRAC whose manager links to media that are not there.
+#[tokio::test]
+async fn c201_media_of_an_idrac_are_found_under_its_system() {
+    let Some(bodies) = bodies("fixtures-bmclib") else { return };
+    let prefix = "internal/redfishwrapper/fixtures/dell/";
+    let mut tree: HashMap<String, Value> = HashMap::new();
+    for (file, body) in bodies.iter().filter(|(file, _)| file.starts_with(prefix)) {
+        let at = body["@odata.id"].as_str().unwrap().to_owned();
+        let known = tree.entry(at).or_insert(Value::Null);
+        // The system is there twice, once with what its action to reset takes and once with its link to media.
+        super::dump::merge(known, body.clone());
+        assert!(known.is_object(), "{file}");
+    }
+    let media = json!({"VirtualMedia": {"@odata.id": "/redfish/v1/Managers/iDRAC.Embedded.1/VirtualMedia"}});
+    super::dump::merge(tree.get_mut("/redfish/v1/Managers/iDRAC.Embedded.1").unwrap(), media);
+    let bmc = Scripted::start(move |seen, before| {
+        let Some(body) = tree.get(&seen.path).filter(|_| seen.method == "GET") else {
+            return status(if seen.method == "GET" { 404 } else { 204 });
+        };
+        let mut body = body.clone();
+        if did(before, "InsertMedia") > 0 && seen.path.ends_with("VirtualMedia/1") {
+            super::dump::merge(&mut body, filled(URL));
+        }
+        ok(&body)
+    });
+    let bmc = bmc.await;
+    let client = bmc.bmc_without_path();
+    let system = "/redfish/v1/Systems/System.Embedded.1/VirtualMedia";
+    let ids: Vec<String> = client.media().await.unwrap().into_iter().map(|slot| slot.id).collect();
+    assert_eq!(ids, [format!("{system}/1"), format!("{system}/2")]);
+    assert_eq!(client.insert_media(&Medium::cd(URL)).await.unwrap().read_back, ReadBack::Confirmed);
+    let wanted = json!({"Image": URL, "TransferProtocolType": "HTTP", "Inserted": true, "WriteProtected": true});
+    assert_eq!(bmc.writes().last().unwrap().body, wanted);
 }
 
 /// Also C207: what stays behind after an eject neither keeps it from ending nor the next insert from beginning.
