@@ -6,8 +6,9 @@ use anyhow::{Context as _, Result, bail};
 use bessemer_fake_bmc::host::boot::{BootMode, BootOverride};
 use bessemer_fake_bmc::host::power::{PowerState, Timing};
 use bessemer_fake_bmc::host::users::Users;
-use bessemer_fake_bmc::redfish::Rule;
+use bessemer_fake_bmc::redfish::behaviour::Vendor;
 use bessemer_fake_bmc::redfish::tls::Tls;
+use bessemer_fake_bmc::redfish::{Behaviour, Rule};
 use bessemer_fake_bmc::{FleetOptions, HostOptions, fleet, seed};
 use clap::{Parser, ValueEnum};
 
@@ -25,6 +26,9 @@ struct Arguments {
     /// Port of the first host, the others after it; any when left out
     #[arg(long)]
     port: Option<u16>,
+    /// Whose controllers the hosts behave like: dell, hpe, lenovo, supermicro or ami
+    #[arg(long, value_parser = vendor)]
+    like: Option<Vendor>,
     /// What the hosts show to clients
     #[arg(long, value_enum, default_value_t = Certificate::Authority)]
     tls: Certificate,
@@ -34,7 +38,7 @@ struct Arguments {
     /// User name of the administrator
     #[arg(long, default_value = "admin")]
     username: String,
-    /// Password of the administrator; it protects nothing
+    /// Password of the administrator; it protects nothing real
     #[arg(long, default_value = "password")]
     password: String,
     /// Milliseconds that going on, going off and a reset take
@@ -50,6 +54,11 @@ struct Arguments {
     /// status=503,10 x2`; may be given again
     #[arg(long = "fault")]
     faults: Vec<Rule>,
+}
+
+fn vendor(name: &str) -> Result<Vendor, String> {
+    let found = Vendor::ALL.into_iter().find(|vendor| vendor.name() == name);
+    found.ok_or_else(|| format!("no such vendor: one of {}", Vendor::ALL.map(Vendor::name).join(", ")))
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -94,6 +103,7 @@ async fn main() -> Result<()> {
     let options = FleetOptions {
         hosts: hosts.collect(),
         tls: arguments.tls.into(),
+        behaviour: arguments.like.map(Behaviour::like).unwrap_or_default(),
         first_port: arguments.port,
         ..FleetOptions::new(tree, 0)
     };

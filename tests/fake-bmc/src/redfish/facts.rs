@@ -50,9 +50,11 @@ pub(super) struct Facts {
     pub(super) slots: Vec<Slot>,
     /// Entries of the log in which the host's own events show.
     pub(super) log_entries: Option<String>,
-    pub(super) uuid: Option<String>,
+    /// Of the systems, the first of [`Self::systems`] first.
+    pub(super) uuids: Vec<String>,
     pub(super) controller_uuid: Option<String>,
-    pub(super) serial: Option<String>,
+    /// The same.
+    pub(super) serials: Vec<String>,
     pub(super) addresses: HashMap<Mac, Address>,
 }
 
@@ -118,9 +120,12 @@ impl Facts {
         let at = |path: &str| bodies.get(path).unwrap_or(&Value::Null);
         let system = self.systems.first().map_or(&Value::Null, |path| at(path));
         let owned = |body: &Value, key: &str| text(body, key).filter(|text| !text.is_empty()).map(str::to_owned);
-        self.uuid = owned(system, "UUID");
-        self.serial = owned(system, "SerialNumber");
-        self.controller_uuid = owned(at(ROOT), "UUID").filter(|uuid| Some(uuid) != self.uuid.as_ref());
+        let others =
+            bodies.iter().filter(|(path, body)| kind(body) == "ComputerSystem" && !self.systems.contains(path));
+        let all = || self.systems.iter().map(|path| at(path)).chain(others.clone().map(|(_, body)| body));
+        self.uuids = all().filter_map(|body| owned(body, "UUID")).collect();
+        self.serials = all().filter_map(|body| owned(body, "SerialNumber")).collect();
+        self.controller_uuid = owned(at(ROOT), "UUID").filter(|uuid| !self.uuids.contains(uuid));
         let interfaces = link(system, "EthernetInterfaces").map(|path| members(at(&path))).unwrap_or_default();
         let of_system = interfaces.iter().filter_map(|path| text(at(path), "MACAddress").and_then(Mac::parse));
         let mut number = 0;

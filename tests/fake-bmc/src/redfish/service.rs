@@ -174,6 +174,9 @@ impl Service {
                     let after = retry_after.map(|after| after.as_secs().to_string());
                     return Some(after.map_or(answer.clone(), |after| answer.with("Retry-After", after)));
                 }
+                Fault::Redirect(status, to) => {
+                    return Some(Answer::new(*status, Body::Empty).with("Location", to.as_str()));
+                }
                 Fault::Html(status) => {
                     let page = Bytes::from_static(b"<!DOCTYPE html>\n<html><body><h1>Please wait</h1></body></html>\n");
                     return Some(Answer::new(*status, Body::Raw("text/html", page)));

@@ -17,7 +17,10 @@ pub(crate) const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
 pub(crate) fn http(trusted: Option<&str>) -> reqwest::Client {
     // whoever is first
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20));
+    let builder = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(Duration::from_secs(20));
     match trusted {
         None => builder.build().unwrap(),
         Some(pem) => {

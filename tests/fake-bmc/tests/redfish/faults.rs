@@ -34,6 +34,9 @@ async fn statuses() {
     let bmc = with(Fault::Status(500, None)).await;
     let sent = bmc.send(Method::GET, SYSTEM, None).await;
     assert_eq!((sent.status, sent.header("retry-after")), (500, ""));
+    let bmc = with(Fault::Redirect(308, "/redfish/v1/Systems/1/".to_owned())).await;
+    let sent = bmc.send(Method::GET, SYSTEM, None).await;
+    assert_eq!((sent.status, sent.header("location")), (308, "/redfish/v1/Systems/1/"));
     let bmc = with(Fault::NotFound).await;
     assert_eq!(bmc.send(Method::GET, SYSTEM, None).await.status, 404);
 }

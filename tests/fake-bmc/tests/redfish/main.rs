@@ -10,6 +10,7 @@ mod fleet;
 mod lies;
 mod media;
 mod power;
+mod program;
 mod seeds;
 mod sessions;
 mod settings;

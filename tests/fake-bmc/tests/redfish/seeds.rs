@@ -133,6 +133,12 @@ async fn nodes_behind_one_controller_are_apart() {
         states.push(bmc.get(system).await["PowerState"].clone());
     }
     assert_eq!(states, ["Off", "On", "Off", "Off"]);
+    let other = Bmc::with(HostOptions::numbered(1), &tree).await;
+    for system in tree.systems() {
+        let serials = [&bmc, &other].map(|bmc| bmc.get(system));
+        let [one, two] = serials.map(|read| async { read.await["SerialNumber"].take() });
+        assert_ne!(one.await, two.await, "{system}");
+    }
 }
 
 #[tokio::test]

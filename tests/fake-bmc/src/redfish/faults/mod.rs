@@ -18,6 +18,8 @@ pub enum Fault {
     Delay(Duration),
     /// Nothing is done, and that status comes back, with that `Retry-After`.
     Status(u16, Option<Duration>),
+    /// Nothing is done, and that status sends the client to that location.
+    Redirect(u16, String),
     /// Nothing is done, and an HTML page comes back with that status.
     Html(u16),
     /// Nothing is done, and nothing comes back as long as the client waits.

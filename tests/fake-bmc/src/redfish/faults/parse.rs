@@ -49,6 +49,7 @@ fn fault(word: &str) -> Option<Fault> {
     Some(match name {
         "delay" => Fault::Delay(duration(argument)?),
         "status" => Fault::Status(status()?, numbers().nth(1).flatten().map(Duration::from_secs)),
+        "redirect" => Fault::Redirect(status()?, argument.split_once(',')?.1.to_owned()),
         "html" => Fault::Html(if argument.is_empty() { 200 } else { status()? }),
         "hang" => Fault::Hang,
         "disconnect" => Fault::Disconnect,
@@ -98,6 +99,7 @@ mod tests {
             ("status=500", Rule::always(Fault::Status(500, None))),
             ("delay=250ms after3", Rule::always(Fault::Delay(Duration::from_millis(250))).after(3)),
             ("PATCH /Systems/1 flip=BootSourceOverrideMode:Legacy", Rule::on("PATCH", "/Systems/1", flip)),
+            ("redirect=308,/redfish/v1/", Rule::always(Fault::Redirect(308, "/redfish/v1/".to_owned()))),
             ("partial=A,B", Rule::always(Fault::Partial(vec!["A".to_owned(), "B".to_owned()]))),
         ];
         for (text, rule) in table {

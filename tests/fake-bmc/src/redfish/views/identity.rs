@@ -27,19 +27,20 @@ impl Service {
 
     fn own(&self, text: &str) -> Option<String> {
         let (facts, identity) = (&self.tree.facts, self.host.identity());
-        if facts.serial.as_deref() == Some(text) {
-            return Some(identity.serial.clone());
+        // that of the first system is the host's own, those of others follow from it
+        if let Some(number) = facts.serials.iter().position(|serial| serial == text) {
+            return Some(if number == 0 { identity.serial.clone() } else { format!("{}-{number}", identity.serial) });
         }
-        let same = |seeded: &Option<String>| seeded.as_ref().is_some_and(|uuid| uuid.eq_ignore_ascii_case(text));
-        let in_case = |uuid: Uuid| {
+        let in_case = |number: u128| {
+            let uuid = Uuid::from_u128(identity.uuid.as_u128() ^ number << 48);
             let upper = text.bytes().any(|byte| byte.is_ascii_uppercase());
             if upper { uuid.to_string().to_ascii_uppercase() } else { uuid.to_string() }
         };
-        if same(&facts.uuid) {
-            return Some(in_case(identity.uuid));
+        if let Some(number) = facts.uuids.iter().position(|uuid| uuid.eq_ignore_ascii_case(text)) {
+            return Some(in_case(number as u128));
         }
-        if same(&facts.controller_uuid) {
-            return Some(in_case(Uuid::from_u128(identity.uuid.as_u128() ^ 0xb << 60)));
+        if facts.controller_uuid.as_ref().is_some_and(|uuid| uuid.eq_ignore_ascii_case(text)) {
+            return Some(in_case(0xbc));
         }
         if !matches!(text.len(), 12 | 17) {
             return None;

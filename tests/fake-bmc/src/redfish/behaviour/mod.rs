@@ -1,7 +1,11 @@
 //! How a controller behaves where the specification leaves a choice, or where vendors take one against it. Everything
 //! may be changed while the host runs.
 
+mod vendors;
+
 use std::time::Duration;
+
+pub use vendors::Vendor;
 
 /// Whether and how resources carry ETags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
