@@ -41,13 +41,11 @@ pub(crate) fn answer(registry: &Registry, head: &Parts) -> Result<Option<Respons
     let body = match parts.as_slice() {
         [] | [""] => Some(index(registry)),
         ["version"] => Some(version()),
-        ["api" | "apis"] if head.method == Method::GET && aggregated(&head.headers).is_some() => {
-            let core = parts == ["api"];
-            let version = aggregated(&head.headers).unwrap_or("v2");
-            return Ok(Some(aggregated_answer(registry, core, version, &head.headers)));
+        ["api" | "apis"] if head.method == Method::GET && prefers_aggregated(&head.headers) => {
+            return Ok(Some(aggregated_answer(registry, parts == ["api"], &head.headers)));
         }
         ["api"] => Some(json!({
-            "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [],
+            "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses(head),
         })),
         ["apis"] => Some(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups(registry)})),
         ["apis", group] => groups(registry)
@@ -81,10 +79,11 @@ pub(crate) fn answer(registry: &Registry, head: &Parts) -> Result<Option<Respons
 fn speaks_json(headers: &HeaderMap) -> bool {
     let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else { return true };
     accept.trim().is_empty()
-        || accept.split(',').any(|range| {
-            let kind = range.split(';').next().unwrap_or_default().trim();
-            matches!(kind, "application/json" | "application/*" | "*/*")
-        })
+        || accept.split(',').any(|range| is_json(range.split(';').next().unwrap_or_default().trim()))
+}
+
+fn is_json(kind: &str) -> bool {
+    matches!(kind, "application/json" | "application/*" | "*/*")
 }
 
 /// All paths that answer something.
@@ -132,16 +131,31 @@ fn ordered(registry: &Registry) -> Vec<(&str, Vec<&str>)> {
     groups
 }
 
-/// The version of the aggregated form that a client prefers over the old one, if it asks for one.
-fn aggregated(headers: &HeaderMap) -> Option<&'static str> {
-    let accept = headers.get(header::ACCEPT)?.to_str().ok()?;
-    let asks = accept.split(',').filter(|range| range.contains("as=APIGroupDiscoveryList"));
-    let versions: Vec<&str> =
-        asks.flat_map(|range| range.split(';').filter_map(|p| p.trim().strip_prefix("v="))).collect();
-    ["v2", "v2beta1"].into_iter().find(|version| versions.contains(version))
+/// The address by which the client reached the server: it may be reached by any.
+fn addresses(head: &Parts) -> Vec<Value> {
+    let host = head.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| head.uri.authority().map(http::uri::Authority::as_str));
+    host.map(|host| json!({"clientCIDR": "0.0.0.0/0", "serverAddress": host})).into_iter().collect()
 }
 
-fn aggregated_answer(registry: &Registry, core: bool, version: &'static str, headers: &HeaderMap) -> Response {
+/// Whether the first form among those a client accepts that we have is the aggregated one.
+fn prefers_aggregated(headers: &HeaderMap) -> bool {
+    let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else { return false };
+    let forms = accept.split(',').filter_map(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        is_json(parts.next()?).then_some(())?;
+        let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();
+        let parameter = |name: &str| parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
+        match (parameter("as"), parameter("g"), parameter("v")) {
+            (None, _, _) => Some(false),
+            (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => Some(true),
+            _ => None,
+        }
+    });
+    forms.into_iter().next().unwrap_or_default()
+}
+
+fn aggregated_answer(registry: &Registry, core: bool, headers: &HeaderMap) -> Response {
     let groups = ordered(registry);
     let items = groups.iter().filter(|(group, _)| group.is_empty() == core).map(|(group, versions)| {
         let versions = versions.iter().map(|version| {
@@ -153,7 +167,7 @@ fn aggregated_answer(registry: &Registry, core: bool, version: &'static str, hea
         json!({"metadata": metadata, "versions": versions.collect::<Vec<_>>()})
     });
     let body = json!({
-        "kind": "APIGroupDiscoveryList", "apiVersion": format!("apidiscovery.k8s.io/{version}"), "metadata": {},
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {},
         "items": items.collect::<Vec<_>>(),
     });
     let tag = entity_tag(&body);
@@ -162,10 +176,7 @@ fn aggregated_answer(registry: &Registry, core: bool, version: &'static str, hea
         Some(known) if known == tag => StatusCode::NOT_MODIFIED.into_response(),
         _ => json_answer(StatusCode::OK, &body),
     };
-    let kind = match version {
-        "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
-    };
+    let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     let fields = response.headers_mut();
     fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     fields.insert(header::VARY, HeaderValue::from_static("Accept"));

@@ -145,6 +145,18 @@ impl Resource {
         self.verbs.contains(&verb)
     }
 
+    /// Whether an update that names no version replaces whatever is there.
+    pub(crate) fn takes_unversioned_updates(&self) -> bool {
+        use Flavour::{Custom, Definition, Lease, MutatingWebhook, ValidatingWebhook};
+        !matches!(self.flavour, Custom | Definition | Lease | MutatingWebhook | ValidatingWebhook)
+    }
+
+    /// Whether an update of what is not there creates it.
+    pub(crate) fn is_created_by_updates(&self) -> bool {
+        use Flavour::{ClusterRole, ClusterRoleBinding, CoreEvent, Lease, NewEvent, Role, RoleBinding};
+        matches!(self.flavour, Lease | CoreEvent | NewEvent | Role | RoleBinding | ClusterRole | ClusterRoleBinding)
+    }
+
     pub(crate) fn is_custom(&self) -> bool {
         self.flavour == Flavour::Custom
     }

@@ -13,7 +13,7 @@ use crate::handlers::{self, Listed};
 use crate::registry::Resource;
 use crate::request::Query;
 use crate::status::ApiError;
-use crate::table::{self, Include};
+use crate::table::{self, Include, Style};
 
 /// What errors say that is spoken. We read protobuf, and answer in it nobody who takes something else as well.
 const MEDIA_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
@@ -23,7 +23,7 @@ const CHUNK: usize = 64 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Whole,
-    Table(Include),
+    Table(Style),
     Partial,
 }
 
@@ -64,9 +64,9 @@ impl Form {
     pub(crate) fn object<'a>(self, resource: &Resource, object: &'a Value) -> Cow<'a, Value> {
         match self {
             Self::Whole => Cow::Borrowed(object),
-            Self::Table(include) => {
+            Self::Table(style) => {
                 let metadata = json!({"resourceVersion": crate::object::resource_version(object)});
-                Cow::Owned(table::table(resource, std::iter::once(object), metadata, include, true))
+                Cow::Owned(table::table(resource, std::iter::once(object), metadata, style, true))
             }
             Self::Partial => Cow::Owned(table::partial(object)),
         }
@@ -86,7 +86,7 @@ impl Form {
                     "metadata": metadata, "items": items.collect::<Vec<_>>(),
                 })
             }
-            Self::Table(include) => table::table(resource, objects.iter(), metadata, include, true),
+            Self::Table(style) => table::table(resource, objects.iter(), metadata, style, true),
             Self::Partial => json!({
                 "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
                 "items": objects.iter().map(table::partial).collect::<Vec<_>>(),
@@ -106,7 +106,7 @@ pub(crate) fn list(
     let (kind, group_version, items) = match form {
         Form::Whole => (resource.list_kind.as_str(), resource.api_version(), "items"),
         Form::Partial => ("PartialObjectMetadataList", "meta.k8s.io/v1".to_owned(), "items"),
-        Form::Table(_) => ("Table", "meta.k8s.io/v1".to_owned(), "rows"),
+        Form::Table(style) => ("Table", style.api_version(), "rows"),
     };
     let mut head = json!({"kind": kind, "apiVersion": group_version, "metadata": metadata});
     if let Form::Table(_) = form {
@@ -161,7 +161,10 @@ fn form_of(range: &str, include: Include) -> Option<Form> {
     }
     match (parameter("as"), parameter("g"), parameter("v")) {
         (None, _, _) => Some(Form::Whole),
-        (Some("Table"), Some("meta.k8s.io"), Some("v1" | "v1beta1")) => Some(Form::Table(include)),
+        (Some("Table"), Some("meta.k8s.io"), Some("v1")) => Some(Form::Table(Style { include, version: "v1" })),
+        (Some("Table"), Some("meta.k8s.io"), Some("v1beta1")) => {
+            Some(Form::Table(Style { include, version: "v1beta1" }))
+        }
         (Some("PartialObjectMetadata" | "PartialObjectMetadataList"), Some("meta.k8s.io"), Some("v1")) => {
             Some(Form::Partial)
         }
@@ -213,7 +216,7 @@ mod tests {
             ("application/vnd.kubernetes.protobuf,application/json", Some(Form::Whole)),
             (
                 &format!("{table},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"),
-                Some(Form::Table(Include::Metadata)),
+                Some(Form::Table(Style { include: Include::Metadata, version: "v1" })),
             ),
             ("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Some(Form::Partial)),
             ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", Some(Form::Whole)),

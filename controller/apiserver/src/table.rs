@@ -13,18 +13,33 @@ pub(crate) enum Include {
     Object,
 }
 
+/// How a table is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Style {
+    pub(crate) include: Include,
+    /// The version of the table and of what it includes: `v1`, or `v1beta1` for old clients.
+    pub(crate) version: &'static str,
+}
+
+impl Style {
+    pub(crate) fn api_version(self) -> String {
+        format!("meta.k8s.io/{}", self.version)
+    }
+}
+
 /// A table of the given served objects. `definitions` is false for all but the first event of a watch.
 pub(crate) fn table<'a>(
     resource: &Resource,
     objects: impl Iterator<Item = &'a Value>,
     metadata: Value,
-    include: Include,
+    style: Style,
     definitions: bool,
 ) -> Value {
-    let rows: Vec<Value> = objects.map(|object| row(resource, object, include)).collect();
+    let rows: Vec<Value> = objects.map(|object| row(resource, object, style)).collect();
     let columns = if definitions { column_definitions(resource) } else { Value::Null };
     json!({
-        "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "columnDefinitions": columns, "rows": rows,
+        "kind": "Table", "apiVersion": style.api_version(), "metadata": metadata, "columnDefinitions": columns,
+        "rows": rows,
     })
 }
 
@@ -42,17 +57,19 @@ pub(crate) fn column_definitions(resource: &Resource) -> Value {
 }
 
 /// An object's row.
-pub(crate) fn row(resource: &Resource, object: &Value, include: Include) -> Value {
+pub(crate) fn row(resource: &Resource, object: &Value, style: Style) -> Value {
     let name = resource.is_listed_by_name().then(|| Value::from(crate::object::name(object)));
     let cells: Vec<Value> = name.into_iter().chain(resource.columns.iter().map(|c| cell(c, object))).collect();
     let mut row = Map::new();
     row.insert("cells".to_owned(), cells.into());
-    match include {
+    match style.include {
         Include::Nothing => {
             row.insert("object".to_owned(), Value::Null);
         }
         Include::Metadata => {
-            row.insert("object".to_owned(), partial(object));
+            let mut metadata = partial(object);
+            crate::object::set_field(&mut metadata, "apiVersion", style.api_version().into());
+            row.insert("object".to_owned(), metadata);
         }
         Include::Object => {
             row.insert("object".to_owned(), object.clone());

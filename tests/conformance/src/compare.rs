@@ -92,6 +92,11 @@ fn difference(id: &str, at: &str, wanted: impl Into<String>, found: impl Into<St
 
 fn outcome(wanted: &Outcome, found: &Outcome, differences: &mut Vec<Difference>) {
     let id = &wanted.id;
+    // Two answers that did not come are not equal.
+    if let (Some(one), Some(other)) = (wanted.failure(), found.failure()) {
+        differences.push(difference(id, "failure", one, other));
+        return;
+    }
     if wanted.status != found.status {
         differences.push(difference(id, "status", wanted.status.to_string(), found.status.to_string()));
     }
@@ -170,6 +175,19 @@ mod tests {
         assert!(compare(&one, &one).is_empty());
         let at: Vec<_> = compare(&one, &other).into_iter().map(|difference| difference.at).collect();
         assert_eq!(at, ["status", "header warning", "body/a/b~1c", "body/l/1", "body/l/2..", "body/more"]);
+    }
+
+    #[test]
+    fn what_failed_alike_is_not_equal() {
+        let failed = |body: Body, status| Outcome { body, status, ..answer(200, json!({})).remove(0) };
+        let broken = failed(Body::Failed("connection reset".into()), 0);
+        let cut = failed(Body::Events(vec![json!({"type": "HARNESS", "object": "the stream ended"})]), 200);
+        for outcome in [broken, cut, failed(Body::Empty, 0)] {
+            let both = std::slice::from_ref(&outcome);
+            let at: Vec<_> = compare(both, both).into_iter().map(|found| found.at).collect();
+            assert_eq!(at, ["failure"]);
+        }
+        assert!(compare(&answer(204, json!({})), &answer(204, json!({}))).is_empty());
     }
 
     #[test]

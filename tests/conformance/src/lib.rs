@@ -10,6 +10,7 @@ pub mod embedded;
 pub mod kubeconfig;
 pub mod normal;
 pub mod outcome;
+mod protobuf;
 pub mod run;
 pub mod seed;
 mod step;

@@ -50,8 +50,18 @@ pub fn normalise(outcomes: &mut [Outcome], hidden: &[(String, String)], address:
     }
 }
 
-/// Upstream finds faults in the order of a hash table: they are put in order, and the message that joins them too.
+/// Whether upstream finds the faults of an object in the order of a hash table: those of custom kinds and of definitions,
+/// whose schemas' properties are such tables. Built-in kinds are checked field by field.
+fn is_checked_by_schema(status: &Map<String, Value>) -> bool {
+    let group = status.get("details").and_then(|details| details.get("group")).and_then(Value::as_str);
+    group.is_some_and(|group| group == "apiextensions.k8s.io" || group.contains('.') && !group.ends_with(".k8s.io"))
+}
+
+/// Faults found in such an order are put in one, and the message that joins them too.
 fn order_causes(map: &mut Map<String, Value>) {
+    if !is_checked_by_schema(map) {
+        return;
+    }
     let Some(Value::Array(causes)) = map.get_mut("details").and_then(|details| details.get_mut("causes")) else {
         return;
     };
@@ -282,7 +292,7 @@ mod tests {
     fn causes_and_managers_are_in_order() {
         let (one, two) = (json!({"field": "b", "message": "2"}), json!({"field": "a", "message": "1"}));
         let mut outcomes = [outcome(json!({
-            "message": "x is invalid: [b: 2, a: 1]", "details": {"causes": [one, two]},
+            "message": "x is invalid: [b: 2, a: 1]", "details": {"causes": [one, two], "group": "corpus.example"},
             "managedFields": [{"manager": "n", "operation": "Update"}, {"manager": "m", "operation": "Update"}],
         }))];
         normalise(&mut outcomes, &[], "h:1");
@@ -290,6 +300,10 @@ mod tests {
         assert_eq!(body["message"], "x is invalid: [a: 1, b: 2]");
         assert_eq!(body["details"]["causes"], json!([two, one]));
         assert_eq!(body["managedFields"][0]["manager"], "m");
+        let built_in = json!({"message": "x is invalid: [b: 2, a: 1]", "details": {"causes": [one, two]}});
+        let mut outcomes = [outcome(built_in.clone())];
+        normalise(&mut outcomes, &[], "h:1");
+        assert_eq!(outcomes[0].json(), Some(&built_in), "the order of a built-in kind's faults is compared");
     }
 
     #[test]

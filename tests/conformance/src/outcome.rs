@@ -36,7 +36,24 @@ pub enum Body {
     Failed(String),
 }
 
+/// The type of an event that a reader of watches makes up to say what went wrong.
+pub(crate) const HARNESS_EVENT: &str = "HARNESS";
+
 impl Outcome {
+    /// Why this is no answer to compare: none came, or not all of it.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        match &self.body {
+            Body::Failed(why) => Some(why.clone()),
+            Body::Events(events) => {
+                let is_failure = |event: &&Value| event.get("type").and_then(Value::as_str) == Some(HARNESS_EVENT);
+                events.iter().find(is_failure).map(Value::to_string)
+            }
+            _ if self.status == 0 => Some("no answer".to_owned()),
+            _ => None,
+        }
+    }
+
     /// The body when it is JSON.
     #[must_use]
     pub fn json(&self) -> Option<&Value> {

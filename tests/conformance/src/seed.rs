@@ -19,8 +19,11 @@ fn load(dir: &Path, definitions: &[Value]) -> anyhow::Result<File> {
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let parent = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let documents = text.split("\n---").map(|part| part.trim_start_matches("---"));
-        let steps: Vec<Step> = documents.filter_map(|document| steps(document, definitions)).flatten().collect();
+        let mut steps = Vec::new();
+        for document in text.split("\n---").map(|part| part.trim_start_matches("---")) {
+            let of = |why| format!("{} of {}: {document}", why, path.display());
+            steps.extend(self::steps(document, definitions).with_context(|| of("cannot use a document"))?);
+        }
         if !steps.is_empty() {
             let name = format!("{parent}-{}", stem.to_ascii_lowercase().replace(['_', '.'], "-"));
             cases.push(Case { name: name.chars().take(60).collect(), vars: BTreeMap::new(), steps });
@@ -32,7 +35,7 @@ fn load(dir: &Path, definitions: &[Value]) -> anyhow::Result<File> {
 /// The cases of every manifest in the test data `data` that applies as it stands.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// When a file cannot be read, or a document is no object of a kind that is known or knowingly left out.
 pub fn all(data: &Path, definitions: &[Value]) -> anyhow::Result<Vec<File>> {
     FOLDERS.iter().map(|folder| load(&data.join(folder), definitions)).collect()
 }
@@ -41,11 +44,29 @@ pub fn all(data: &Path, definitions: &[Value]) -> anyhow::Result<Vec<File>> {
 const FOLDERS: &[&str] =
     &["manifests/seed", "manifests/bmo/config/samples", "manifests/bmo/examples", "manifests/ipam/ippool"];
 
-fn steps(document: &str, definitions: &[Value]) -> Option<Vec<Step>> {
-    let object: Value = crate::yaml::parse(document).ok()?;
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-    let (api_version, kind, name) = (text("/apiVersion")?, text("/kind")?, text("/metadata/name")?);
-    let collection = collection(api_version, kind, definitions)?;
+/// Documents that are left out, by version and kind, each with why.
+const LEFT_OUT: &[(&str, &str, &str)] = &[
+    ("kustomize.config.k8s.io/v1beta1", "Kustomization", "for a tool, not for a server"),
+    ("machine.openshift.io/v1beta1", "Machine", "a kind that neither server has"),
+    ("v1", "Namespace", "its name is a variable"),
+];
+
+fn steps(document: &str, definitions: &[Value]) -> anyhow::Result<Vec<Step>> {
+    if document.lines().all(|line| line.trim().is_empty() || line.starts_with('#')) {
+        return Ok(Vec::new());
+    }
+    let object: Value = crate::yaml::parse(document)?;
+    let text = |pointer: &str| {
+        let found = object.pointer(pointer).and_then(Value::as_str);
+        found.with_context(|| format!("there is no text at {pointer}"))
+    };
+    let (api_version, kind) = (text("/apiVersion")?, text("/kind")?);
+    if LEFT_OUT.iter().any(|(version, left_out, _)| (*version, *left_out) == (api_version, kind)) {
+        return Ok(Vec::new());
+    }
+    let name = text("/metadata/name")?;
+    let collection = collection(api_version, kind, definitions);
+    let collection = collection.with_context(|| format!("no definition of {kind} in {api_version}"))?;
     // where a document names its namespace, the case's takes its place
     let lines = document.lines().filter(|line| !line.starts_with("  namespace:")).collect::<Vec<_>>().join("\n");
     let step = |request: String, content_type: &str, raw: Option<&str>| Step {
@@ -54,7 +75,7 @@ fn steps(document: &str, definitions: &[Value]) -> Option<Vec<Step>> {
         raw: raw.map(|raw| Many::One(raw.to_owned())),
         ..Step::default()
     };
-    Some(vec![
+    Ok(vec![
         step(format!("POST {collection}?fieldValidation=Strict"), "application/yaml", Some(&lines)),
         step(format!("POST {collection}"), "application/yaml", Some(&lines)),
         step(format!("GET {collection}/{name}"), "", None),

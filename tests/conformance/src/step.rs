@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::corpus::{Expected, Step, Until};
 use crate::outcome::{Body, Outcome};
+use crate::protobuf;
 use crate::variables::Variables;
 use crate::watch::Stream;
 use crate::wire::{Answer, Connection};
@@ -60,12 +61,15 @@ impl Session {
         };
         let (status, headers, body) =
             answered.unwrap_or_else(|error| (0, BTreeMap::new(), Body::Failed(format!("{error:#}"))));
-        let outcome = Outcome { id, request, status, headers, body };
-        self.capture(step, &outcome);
+        let mut outcome = Outcome { id, request, status, headers, body };
+        if let Err(why) = self.capture(step, &outcome) {
+            outcome.body = Body::Failed(why);
+        }
         outcome
     }
 
-    fn capture(&mut self, step: &Step, outcome: &Outcome) {
+    /// Keeps what later steps need of an answer; the error says what it lacks.
+    fn capture(&mut self, step: &Step, outcome: &Outcome) -> Result<(), String> {
         for (name, pointer) in &step.capture {
             let value = match &outcome.body {
                 Body::Json(body) => find(body, pointer),
@@ -75,13 +79,14 @@ impl Session {
             let text = match value {
                 Some(Value::String(text)) => text.clone(),
                 Some(other) => other.to_string(),
-                None => continue,
+                None => return Err(format!("nothing at {pointer} for {name} in {:?}", outcome.body)),
             };
             if step.hide.contains(name) {
                 self.hidden.push((text.clone(), name.clone()));
             }
             self.variables.set(name, text);
         }
+        Ok(())
     }
 
     async fn ask(&mut self, written: &str, step: &Step) -> anyhow::Result<(u16, BTreeMap<String, Vec<String>>, Body)> {
@@ -211,16 +216,14 @@ fn parse(headers: &HeaderMap, bytes: &[u8]) -> Body {
     }
     let media = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let text = String::from_utf8_lossy(bytes).into_owned();
+    let decoded = |decoded: Option<Value>| decoded.map_or_else(|| Body::Text(STANDARD.encode(bytes)), Body::Json);
     let value = match media.split(';').next().unwrap_or_default() {
         "application/json" => serde_json::from_str(&text).ok(),
         // upstream's index of OpenAPI says that it is text
         "text/plain" if text.starts_with('{') => serde_json::from_str(&text).ok(),
         "application/yaml" => crate::yaml::parse(&text).ok(),
         media if media.contains("protobuf") => {
-            return Body::Text(format!(
-                "{} bytes of protobuf",
-                if bytes.starts_with(b"k8s\0") { "prefixed" } else { "bare" }
-            ));
+            return decoded(protobuf::decode(bytes));
         }
         _ => None,
     };

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use crate::corpus::Until;
+use crate::outcome::HARNESS_EVENT;
 
 /// Longest wait for the events of one step.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -82,6 +83,6 @@ fn is_enough(events: &[Value], until: &Until) -> bool {
 }
 
 fn with(mut events: Vec<Value>, why: &str) -> Vec<Value> {
-    events.push(json!({"type": "HARNESS", "object": why}));
+    events.push(json!({"type": HARNESS_EVENT, "object": why}));
     events
 }

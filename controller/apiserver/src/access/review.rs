@@ -1,12 +1,13 @@
 //! The kinds that answer questions about access: created, answered, never stored.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Attributes, Roles, User};
+use crate::builtin::Message;
 use crate::gotext;
 use crate::object;
 use crate::registry::Resource;
-use crate::status::{ApiError, Cause};
+use crate::status::{ApiError, Cause, Subject};
 use crate::store::Index;
 
 /// The answer to a review.
@@ -14,12 +15,19 @@ pub(crate) fn answer(index: &Index, user: &User, resource: &Resource, mut review
     let status = match resource.kind.as_str() {
         "SelfSubjectAccessReview" => access(index, resource, user, &review)?,
         "SubjectAccessReview" | "LocalSubjectAccessReview" => access(index, resource, &subject(&review), &review)?,
-        "SelfSubjectRulesReview" => rules(index, user, &review)?,
-        _ => json!({"userInfo": user.to_value()}),
+        // What follows is answered anew, with nothing of the question.
+        "SelfSubjectRulesReview" => {
+            let status = rules(index, user, &review)?;
+            object::set_field(&mut review, "metadata", json!({}));
+            object::set_field(&mut review, "spec", json!({}));
+            status
+        }
+        _ => {
+            object::set_field(&mut review, "metadata", json!({"creationTimestamp": object::timestamp_now()}));
+            json!({"userInfo": user.to_value()})
+        }
     };
     object::set_field(&mut review, "status", status);
-    // A review has no name and no owner.
-    object::set_field(&mut review, "metadata", json!({}));
     Ok(review)
 }
 
@@ -30,7 +38,9 @@ fn text(value: &Value, pointer: &str) -> String {
 fn access(index: &Index, resource: &Resource, user: &User, review: &Value) -> Result<Value, ApiError> {
     let causes = faults(&resource.kind, review);
     if !causes.is_empty() {
-        return Err(ApiError::invalid(resource.kind_subject(""), causes));
+        // Upstream's errors about reviews do not name the kind.
+        let subject = Subject { group: resource.group.clone(), ..Subject::default() };
+        return Err(ApiError::invalid(subject, causes));
     }
     let wanted = match (part(review, "resourceAttributes"), part(review, "nonResourceAttributes")) {
         (Some(found), _) => Attributes {
@@ -47,8 +57,14 @@ fn access(index: &Index, resource: &Resource, user: &User, review: &Value) -> Re
             Attributes { verb: text("/verb"), path: Some(text("/path")), ..Attributes::default() }
         }
     };
-    let allowed = user.is_master() || Roles::of(index, user, &wanted.namespace).allow(&wanted);
-    Ok(json!({"allowed": allowed}))
+    if user.is_master() {
+        return Ok(json!({"allowed": true}));
+    }
+    let by = Roles::of(index, user, &wanted.namespace).allowed_by(&wanted);
+    Ok(match by {
+        Some(by) => json!({"allowed": true, "reason": format!("RBAC: allowed by {by}")}),
+        None => json!({"allowed": false}),
+    })
 }
 
 /// A part of what is asked that is there.
@@ -79,7 +95,15 @@ fn faults(kind: &str, review: &Value) -> Vec<Cause> {
             causes.push(Cause::invalid("spec.user", &"".into(), "at least one of user or group must be specified"));
         }
     }
-    if kind == "LocalSubjectAccessReview" {
+    let is_local = kind == "LocalSubjectAccessReview";
+    let metadata = review.get("metadata").and_then(Value::as_object);
+    let said = |name: &str| name != "managedFields" && !(is_local && name == "namespace");
+    if metadata.is_some_and(|fields| fields.keys().any(|name| said(name))) {
+        let shown = metadata.map(in_go_order).unwrap_or_default();
+        let detail = if is_local { "must be empty except for namespace" } else { "must be empty" };
+        causes.push(Cause::invalid_text("metadata", &shown, detail));
+    }
+    if is_local {
         let namespace = of_resource.map(|found| text(found, "/namespace"));
         if let Some(found) = namespace.filter(|found| found != object::namespace(review)) {
             let detail = "must match metadata.namespace";
@@ -88,6 +112,11 @@ fn faults(kind: &str, review: &Value) -> Vec<Cause> {
         bad_path(&mut causes, "disallowed on this kind of request");
     }
     causes
+}
+
+/// Metadata as JSON, with its fields in the order that upstream has them in.
+fn in_go_order(metadata: &Map<String, Value>) -> String {
+    Message::named("meta.v1.ObjectMeta").map(|message| message.in_order(metadata)).unwrap_or_default()
 }
 
 /// Whom a review asks about: the groups are those it names, and no other.
@@ -159,9 +188,22 @@ mod tests {
             ("SelfSubjectAccessReview", json!({"resourceAttributes": in_other}), vec![]),
         ];
         for (kind, spec, wanted) in cases {
-            let review = json!({"kind": kind, "metadata": {"namespace": "default"}, "spec": spec});
+            let metadata = if kind == local { json!({"namespace": "default"}) } else { json!({}) };
+            let review = json!({"kind": kind, "metadata": metadata, "spec": spec});
             let found: Vec<String> = faults(kind, &review).iter().map(Cause::line).collect();
             assert_eq!(found, wanted, "{review}");
         }
+    }
+
+    /// The answer of a real server (v1.36.3).
+    #[test]
+    fn a_review_has_no_name() {
+        let metadata = json!({"managedFields": [{"time": "t", "manager": "m", "apiVersion": "v1"}], "name": "x"});
+        let spec = json!({"resourceAttributes": {"verb": "get"}});
+        let review = json!({"metadata": metadata, "spec": spec});
+        let found: Vec<String> = faults("SelfSubjectAccessReview", &review).iter().map(Cause::line).collect();
+        let wanted = "metadata: Invalid value: {\"name\":\"x\",\"managedFields\":[{\"manager\":\"m\",\
+                      \"apiVersion\":\"v1\",\"time\":\"t\"}]}: must be empty";
+        assert_eq!(found, [wanted]);
     }
 }

@@ -9,6 +9,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use serde_json::{Map, Value};
+
+use crate::gotext;
+
 const TEXT: &str = include_str!("messages.idl");
 
 static MESSAGES: LazyLock<BTreeMap<&'static str, Message>> = LazyLock::new(|| {
@@ -87,6 +91,15 @@ impl Message {
         self.fields.iter().filter(|field| field.is_inline()).filter_map(|field| field.message())
     }
 
+    /// A value of this message as Go writes it: JSON with the fields in the message's order.
+    pub(crate) fn in_order(&self, value: &Map<String, Value>) -> String {
+        let shown = |field: &Field| {
+            let found = value.get(field.name)?;
+            Some(format!("{}:{}", gotext::quoted(field.name), field.in_order(found)))
+        };
+        format!("{{{}}}", self.fields.iter().filter_map(shown).collect::<Vec<_>>().join(","))
+    }
+
     /// How Go calls the type: the name without its package.
     pub(crate) fn go_name(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
@@ -124,6 +137,16 @@ impl Field {
         match self.kind {
             Kind::Message(name) => Message::named(name),
             _ => None,
+        }
+    }
+
+    fn in_order(&self, value: &Value) -> String {
+        match (self.message(), value) {
+            (Some(message), Value::Object(fields)) if self.many != Many::Map => message.in_order(fields),
+            (Some(_), Value::Array(items)) => {
+                format!("[{}]", items.iter().map(|item| self.in_order(item)).collect::<Vec<_>>().join(","))
+            }
+            _ => gotext::json(value),
         }
     }
 

@@ -18,12 +18,22 @@ const NAMES: &[(&str, &str)] = &[
 
 /// What the core group shows even when it is not set.
 const CORE_ALWAYS: &[(&str, Always)] = &[
+    ("involvedObject", Always::Object),
     ("source", Always::Object),
     ("firstTimestamp", Always::Null),
     ("lastTimestamp", Always::Null),
     ("eventTime", Always::Null),
     ("reportingComponent", Always::Text),
     ("reportingInstance", Always::Text),
+];
+
+/// What the newer group shows even when it is not set.
+const NEW_ALWAYS: &[(&str, Always)] = &[
+    ("regarding", Always::Object),
+    ("eventTime", Always::Null),
+    ("deprecatedSource", Always::Object),
+    ("deprecatedFirstTimestamp", Always::Null),
+    ("deprecatedLastTimestamp", Always::Null),
 ];
 
 #[derive(Clone, Copy)]
@@ -41,15 +51,19 @@ pub(super) fn to_new(object: &mut Value) {
     rename(object, NAMES.iter().map(|(new, core)| (*core, *new)));
     let shown = |value: &Value| !(value.is_null() || value.as_str() == Some(""));
     if let Some(fields) = object.as_object_mut() {
-        fields.retain(|name, value| name == "eventTime" || shown(value));
-        fields.entry("eventTime").or_insert(Value::Null);
+        fields.retain(|_, value| shown(value));
     }
+    show(object, NEW_ALWAYS);
 }
 
 /// Fills in what the core group always shows. Done when an event is served: stored, it is not there.
 pub(super) fn show_core(object: &mut Value) {
+    show(object, CORE_ALWAYS);
+}
+
+fn show(object: &mut Value, always: &[(&str, Always)]) {
     let Some(fields) = object.as_object_mut() else { return };
-    for (name, always) in CORE_ALWAYS {
+    for (name, always) in always {
         fields.entry(*name).or_insert_with(|| match always {
             Always::Object => json!({}),
             Always::Null => Value::Null,

@@ -67,6 +67,7 @@ pub(crate) fn to_stored(resource: &Resource, mut object: Value) -> Result<Value,
     match resource.flavour {
         Flavour::Custom => return resource.conversion.convert(object, &resource.stored_api_version),
         Flavour::NewEvent => event::to_core(&mut object),
+        Flavour::Role | Flavour::ClusterRole => rbac::store_rules(&mut object),
         _ => {}
     }
     object::set_field(&mut object, "apiVersion", resource.stored_api_version.as_str().into());
@@ -118,8 +119,11 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "Event", "involvedObject": {"name": "a"}, "message": "n"})
         );
         let mut served = sent;
-        // the newer face shows it even when it is not set
-        object::set_field(&mut served, "eventTime", serde_json::Value::Null);
+        // the newer face shows these even when they are not set
+        for field in ["eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"] {
+            object::set_field(&mut served, field, serde_json::Value::Null);
+        }
+        object::set_field(&mut served, "deprecatedSource", json!({}));
         assert_eq!(to_served(&new, stored).unwrap(), served);
     }
 }

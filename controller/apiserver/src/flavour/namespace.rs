@@ -10,7 +10,8 @@ pub(crate) const CONTENTS: &str = "kubernetes";
 /// Finalizers without a domain.
 const STANDARD: &[&str] = &[CONTENTS, "orphan", "foregroundDeletion"];
 
-pub(super) fn complete(object: &mut Value, old: Option<&Value>) -> Vec<Cause> {
+/// Every namespace is labelled with its name.
+pub(crate) fn label(object: &mut Value) {
     let name = object::name(object).to_owned();
     if let Some(metadata) = object::meta_mut(object) {
         let labels = metadata.entry("labels").or_insert_with(|| Value::Object(Map::new()));
@@ -18,13 +19,27 @@ pub(super) fn complete(object: &mut Value, old: Option<&Value>) -> Vec<Cause> {
             labels.insert("kubernetes.io/metadata.name".to_owned(), name.into());
         }
     }
+}
+
+/// Fills in the spec of a namespace whose finalizers are changed through their own path.
+pub(crate) fn finalize(object: &mut Value) -> Vec<Cause> {
+    label(object);
+    let finalizers = finalizers(object);
+    let spec = if finalizers.is_empty() { json!({}) } else { json!({"finalizers": finalizers}) };
+    object::set_field(object, "spec", spec);
+    let each = finalizers.iter().enumerate();
+    each.flat_map(|(at, name)| check_finalizer(name, &format!("spec.finalizers[{at}]"))).collect()
+}
+
+pub(super) fn complete(object: &mut Value, old: Option<&Value>) -> Vec<Cause> {
+    label(object);
     if let Some(old) = old {
         // Finalizers are changed through their own path only.
         object::set_field(object, "spec", old.get("spec").cloned().unwrap_or_else(|| json!({})));
         return Vec::new();
     }
     let mut finalizers = finalizers(object);
-    let causes = check_finalizers(&finalizers);
+    let causes = finalizers.iter().flat_map(|name| check_finalizer(name, "spec.finalizers")).collect();
     if !finalizers.iter().any(|finalizer| finalizer == CONTENTS) {
         finalizers.push(CONTENTS.to_owned());
     }
@@ -39,9 +54,9 @@ pub(crate) fn finalizers(namespace: &Value) -> Vec<String> {
     list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Which of these are no names of finalizers.
-pub(crate) fn check_finalizers(finalizers: &[String]) -> Vec<Cause> {
-    let unknown = finalizers.iter().filter(|name| !name.contains('/') && !STANDARD.contains(&name.as_str()));
+/// Why this is no name of a finalizer.
+fn check_finalizer(name: &str, field: &str) -> Option<Cause> {
     let detail = "name is neither a standard finalizer name nor is it fully qualified";
-    unknown.map(|name| Cause::invalid("spec.finalizers", &name.as_str().into(), detail)).collect()
+    let known = name.contains('/') || STANDARD.contains(&name);
+    (!known).then(|| Cause::invalid(field, &name.into(), detail))
 }

@@ -28,6 +28,13 @@ pub(super) fn complete_role(role: &Value, namespaced: bool) -> Vec<Cause> {
     causes
 }
 
+/// Stores no rules rather than an empty list of them, as upstream's encoding does.
+pub(super) fn store_rules(role: &mut Value) {
+    if role.get("rules").is_some_and(|rules| rules.as_array().is_none_or(Vec::is_empty)) {
+        object::remove_field(role, "rules");
+    }
+}
+
 /// Shows the rules even when there are none, as upstream does. Stored, they are not there.
 pub(super) fn show_rules(role: &mut Value) {
     if let Some(fields) = role.as_object_mut() {
@@ -63,18 +70,13 @@ fn check_rule(rule: &Value, path: &str, namespaced: bool, causes: &mut Vec<Cause
 }
 
 pub(super) fn complete_binding(binding: &mut Value, old: Option<&Value>, namespaced: bool) -> Vec<Cause> {
-    let namespace = object::namespace(binding).to_owned();
     if let Some(role) = binding.get_mut("roleRef").and_then(Value::as_object_mut) {
         default_group(role);
     }
     for subject in binding.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
         let Some(subject) = subject.as_object_mut() else { continue };
-        match subject.get("kind").and_then(Value::as_str) {
-            Some("User" | "Group") => default_group(subject),
-            Some("ServiceAccount") if namespaced => {
-                subject.entry("namespace").or_insert_with(|| namespace.as_str().into());
-            }
-            _ => {}
+        if matches!(subject.get("kind").and_then(Value::as_str), Some("User" | "Group")) {
+            default_group(subject);
         }
     }
     let empty = json!({});
@@ -82,7 +84,7 @@ pub(super) fn complete_binding(binding: &mut Value, old: Option<&Value>, namespa
     let mut causes = check_role_ref(role, namespaced);
     let subjects = binding.get("subjects").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     for (at, subject) in subjects.iter().enumerate() {
-        check_subject(subject, &format!("subjects[{at}]"), &mut causes);
+        check_subject(subject, &format!("subjects[{at}]"), namespaced, &mut causes);
     }
     if old.and_then(|old| old.get("roleRef")).is_some_and(|before| before != role) {
         let shown = json!({"APIGroup": text(role, "apiGroup"), "Kind": text(role, "kind"), "Name": text(role, "name")});
@@ -113,7 +115,7 @@ fn check_role_ref(role: &Value, namespaced: bool) -> Vec<Cause> {
     causes
 }
 
-fn check_subject(subject: &Value, path: &str, causes: &mut Vec<Cause>) {
+fn check_subject(subject: &Value, path: &str, namespaced: bool, causes: &mut Vec<Cause>) {
     if text(subject, "name").is_empty() {
         causes.push(Cause::required(&format!("{path}.name")));
     }
@@ -125,7 +127,8 @@ fn check_subject(subject: &Value, path: &str, causes: &mut Vec<Cause>) {
     match kind {
         "ServiceAccount" => {
             causes.extend(wrong_group(""));
-            if text(subject, "namespace").is_empty() {
+            // In a namespace an account without one is of the binding's own.
+            if !namespaced && text(subject, "namespace").is_empty() {
                 causes.push(Cause::required(&format!("{path}.namespace")));
             }
         }

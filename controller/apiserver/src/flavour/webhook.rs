@@ -51,11 +51,6 @@ fn check(hook: &Value, path: &str, causes: &mut Vec<Cause>) {
         let detail = "should be a domain with at least three segments separated by dots";
         causes.push(Cause::invalid(&format!("{path}.name"), &name.into(), detail));
     }
-    let versions = hook.get("admissionReviewVersions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    if versions.is_empty() {
-        let field = format!("{path}.admissionReviewVersions");
-        causes.push(Cause::required_as(&field, "must specify one of v1, v1beta1"));
-    }
     for (field, allowed) in [("failurePolicy", ["Fail", "Ignore"]), ("matchPolicy", ["Equivalent", "Exact"])] {
         let found = text(&format!("/{field}")).unwrap_or_default();
         if !allowed.contains(&found) {
@@ -82,5 +77,10 @@ fn check(hook: &Value, path: &str, causes: &mut Vec<Cause>) {
     if url.is_some() == service.is_some() {
         let detail = "exactly one of url or service is required";
         causes.push(Cause::required_as(&format!("{path}.clientConfig"), detail));
+    }
+    let versions = hook.get("admissionReviewVersions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if versions.is_empty() {
+        let field = format!("{path}.admissionReviewVersions");
+        causes.push(Cause::required_as(&field, "must specify one of v1, v1beta1"));
     }
 }

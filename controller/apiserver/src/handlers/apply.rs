@@ -9,8 +9,7 @@ use serde_json::Value;
 
 use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
-use super::{Call, Part, metadata, written};
-use crate::access::{self, Attributes};
+use super::{Call, Part, may_create, metadata, written};
 use crate::apply::{ApplyError, Writer, apply, shown_kind};
 use crate::body;
 use crate::core::Core;
@@ -68,13 +67,6 @@ pub(super) async fn apply_patch(
     };
     let (stored, code, warnings) = core.store().write(run).await?;
     written(&call, code, &stored, &warnings)
-}
-
-/// Whether the one who applies may also create: to patch is not enough where nothing is yet.
-fn may_create(core: &Core, call: &Call, name: &str) -> Result<(), ApiError> {
-    let resource = &call.resource;
-    let wanted = Attributes::of_create(resource, &call.namespace, name);
-    access::authorize(&core.store().read(), &call.user, &wanted)
 }
 
 /// Reads an applied configuration, and what a strict reader would refuse in it.

@@ -125,6 +125,7 @@ pub(super) async fn delete(core: &Core, call: Call, name: String, body: &Bytes) 
         })
         .await?;
     match removal {
+        Removal::Gone(object) if shows_what_is_gone(&call.resource) => written(&call, StatusCode::OK, &object, &[]),
         Removal::Gone(object) => Ok(gone(&call.resource, &object)),
         Removal::Waiting(object) => written(&call, StatusCode::OK, &object, &[]),
     }
@@ -174,6 +175,11 @@ fn remove(txn: &mut Txn<'_>, resource: &Resource, current: &Arc<Value>, policy: 
         Flavour::Definition => Ok(lifecycle::remove_definition(txn, current)),
         _ => Ok(lifecycle::remove(txn, &resource.key(object::namespace(current), name), current, policy)),
     }
+}
+
+/// Kinds whose removed objects are the answer to their removal.
+fn shows_what_is_gone(resource: &Resource) -> bool {
+    matches!(resource.flavour, Flavour::ServiceAccount | Flavour::Namespace)
 }
 
 /// The answer when an object is gone at once.

@@ -3,7 +3,6 @@
 mod apply;
 mod create;
 mod delete;
-mod finalize;
 mod json_patch;
 mod list_options;
 mod metadata;
@@ -66,6 +65,8 @@ pub(crate) enum Part {
     /// Everything but the status, when that has its own path.
     Main,
     Status,
+    /// The finalizers in a namespace's spec.
+    Finalize,
 }
 
 impl Part {
@@ -74,6 +75,7 @@ impl Part {
         match self {
             Self::Main => "",
             Self::Status => "status",
+            Self::Finalize => "finalize",
         }
     }
 }
@@ -212,7 +214,7 @@ async fn serve(core: &Arc<Core>, asked: &mut Asked) -> Result<Response, ApiError
     let part = match path.subresource.as_deref() {
         None => Part::Main,
         Some("status") if resource.has_status => Part::Status,
-        Some(_) if finalizes => Part::Main,
+        Some(_) if finalizes => Part::Finalize,
         // Upstream looks for the object of a custom kind with what it does not know.
         Some(_) if resource.is_custom() => {
             return Err(ApiError::not_found(resource.subject(path.name.as_deref().unwrap_or_default())));
@@ -231,9 +233,9 @@ async fn serve(core: &Arc<Core>, asked: &mut Asked) -> Result<Response, ApiError
         (Method::POST, None) if call.resource.flavour == Flavour::Review => {
             review::review(core, &call, &asked.body().await?)
         }
+        (_, Some(_)) if call.resource.flavour == Flavour::Review => Err(ApiError::no_such_path()),
         _ if call.resource.flavour == Flavour::Review => Err(ApiError::method_not_allowed()),
-        (Method::PUT, Some(name)) if finalizes => finalize::finalize(core, call, name, &asked.body().await?).await,
-        _ if finalizes => Err(ApiError::method_not_allowed()),
+        (method, _) if finalizes && method != Method::PUT => Err(ApiError::method_not_allowed()),
         (Method::DELETE, None) if !call.resource.allows("deletecollection") => Err(ApiError::method_not_allowed()),
         (Method::GET, None) if call.query.flag("watch") => watch::watch(core, call, Arc::clone(&asked.place)),
         (Method::GET, None) => read::list(core, &call),
@@ -261,6 +263,13 @@ fn admit(core: &Core, head: &Parts, path: Option<&ResourcePath>, query: &Query) 
     };
     access::authorize(&index, &user, &wanted)?;
     Ok(user)
+}
+
+/// Whether the one who applies or updates may also create: that right is not enough where nothing is yet.
+fn may_create(core: &Core, call: &Call, name: &str) -> Result<(), ApiError> {
+    let resource = &call.resource;
+    let wanted = Attributes::of_create(resource, &call.namespace, name);
+    access::authorize(&core.store().read(), &call.user, &wanted)
 }
 
 /// A written object as the answer, with a warning for each field that was dropped.
@@ -323,7 +332,7 @@ fn put_one(
     txn: &mut crate::store::Txn<'_>,
     write: &Write,
     name: &str,
-    object: Value,
+    mut object: Value,
     keep: bool,
 ) -> Result<(), ApiError> {
     let resource = write.resource();
@@ -334,6 +343,9 @@ fn put_one(
     if keep || (resource.flavour == Flavour::Definition && crd::is_stored(&object, &current)) {
         return Ok(());
     }
+    // Whatever is there is replaced.
+    let version = crate::object::resource_version(&current).to_owned();
+    crate::object::set_meta(&mut object, "resourceVersion", version);
     write.replace(txn, &current, object, Ownership::Tracked).map(drop)
 }
 

@@ -48,7 +48,7 @@ pub(super) fn served(resource: &Resource, record: &Record) -> Result<Value, ApiE
 pub(super) fn as_stored<'a>(resource: &Resource, record: &'a Record) -> Option<Cow<'a, [u8]>> {
     let bytes = record.json();
     let current = match resource.flavour {
-        Flavour::NewEvent => false,
+        Flavour::NewEvent | Flavour::CoreEvent | Flavour::Role | Flavour::ClusterRole => false,
         // The fields of stored objects are in order, which begins with their version.
         Flavour::Custom => {
             let version = resource.api_version();
@@ -191,7 +191,7 @@ fn item(form: Form, resource: &Resource, object: Value) -> Vec<u8> {
     let item = match form {
         Form::Whole => listed_item(resource, object),
         Form::Partial => crate::table::partial(&object),
-        Form::Table(include) => crate::table::row(resource, &object, include),
+        Form::Table(style) => crate::table::row(resource, &object, style),
     };
     serde_json::to_vec(&item).unwrap_or_default()
 }

@@ -153,8 +153,9 @@ impl ScaleWriter<'_> {
                 let warnings = write::settle(problems, self.write.options.validation, refuse)?;
                 let sent = object::uid(&new);
                 if !sent.is_empty() && sent != object::uid(object) {
-                    let why = metadata::uid_mismatch(self.write.resource(), object, sent);
-                    return Err(ApiError::conflict(self.write.resource().subject(self.name), &why));
+                    let (resource, namespace) = (self.write.resource(), object::namespace(object));
+                    let why = metadata::uid_mismatch(resource, namespace, self.name, sent, object::uid(object));
+                    return Err(ApiError::conflict(resource.subject(self.name), &why));
                 }
                 (new, warnings)
             }

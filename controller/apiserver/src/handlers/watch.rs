@@ -288,10 +288,10 @@ impl Stream {
 
     /// A served object in the form asked for.
     fn shaped(&mut self, object: Value) -> Value {
-        let Form::Table(include) = self.form else { return self.form.object(&self.resource, &object).into_owned() };
+        let Form::Table(style) = self.form else { return self.form.object(&self.resource, &object).into_owned() };
         let metadata = json!({"resourceVersion": object::resource_version(&object)});
         let first = !std::mem::replace(&mut self.columns_sent, true);
-        table::table(&self.resource, std::iter::once(&object), metadata, include, first)
+        table::table(&self.resource, std::iter::once(&object), metadata, style, first)
     }
 
     fn bookmark(&mut self, version: u64, initial_end: bool) -> Value {

@@ -240,7 +240,13 @@ impl Write {
         let old = &*old;
         metadata::check_update(resource, &new, old, self.options.is_patch)?;
         let sent = apply::take_managed_fields(&mut new);
-        if self.part == Part::Status {
+        let is_namespace = resource.flavour == Flavour::Namespace;
+        if self.part == Part::Status && is_namespace {
+            // Its metadata may be changed this way, too.
+            metadata::keep_server_owned(&mut new, old);
+            namespace::label(&mut new);
+            object::set_field(&mut new, "spec", old.get("spec").cloned().unwrap_or_else(|| json!({})));
+        } else if self.part == Part::Status {
             let status = object::remove_field(&mut new, "status");
             new = without_status(old);
             put_status(&mut new, status);
@@ -257,6 +263,9 @@ impl Write {
                 crd::accept(&mut new, &txn.list(&resource.stored_as, ""));
             }
         }
+        if self.part == Part::Finalize {
+            causes.extend(namespace::finalize(&mut new));
+        }
         self.own(Some(old), &mut new, sent, ownership);
         if metadata::counts_generations(resource) && spec_changed(resource, old, &new) {
             object::set_meta(&mut new, "generation", object::generation(old).saturating_add(1));
@@ -271,7 +280,7 @@ impl Write {
         if object::is_deleting(&new) && object::finalizers(&new).next().is_none() {
             let last = txn.put(key.clone(), new);
             // A namespace has its contents to wait for, too.
-            if resource.flavour == Flavour::Namespace && !namespace::finalizers(&last).is_empty() {
+            if is_namespace && !namespace::finalizers(&last).is_empty() {
                 return Ok(last);
             }
             return Ok(txn.delete(key).unwrap_or(last));
@@ -286,7 +295,7 @@ impl Write {
     }
 
     /// Writes down who owns the fields of `new`. `sent` are the entries that came with it.
-    fn own(&self, old: Option<&Value>, new: &mut Value, sent: Option<Value>, ownership: Ownership) {
+    pub(super) fn own(&self, old: Option<&Value>, new: &mut Value, sent: Option<Value>, ownership: Ownership) {
         match (ownership, sent) {
             (Ownership::Tracked, sent) => self.as_writer(|writer| apply::track(writer, old, new, sent.as_ref())),
             (Ownership::Settled, Some(entries)) => object::set_meta(new, "managedFields", entries),
@@ -315,6 +324,7 @@ impl Write {
         match self.part {
             Part::Status if resource.is_custom() => FieldSet::of(&[&["metadata"], &["spec"]]),
             Part::Status => FieldSet::of(&[&["spec"]]),
+            Part::Finalize => FieldSet::of(&[&["status"]]),
             // The server's own finalizer.
             Part::Main if resource.flavour == Flavour::Namespace => FieldSet::of(&[&["status"], &["spec"]]),
             Part::Main if resource.has_status => FieldSet::of(&[&["status"]]),
@@ -334,6 +344,7 @@ fn nothing(resource: &Resource) -> Value {
         "Event" => json!({"regarding": {}, "deprecatedSource": {}}),
         "CustomResourceDefinition" => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
         "RoleBinding" | "ClusterRoleBinding" => json!({"roleRef": {}}),
+        _ if resource.flavour == Flavour::Review => json!({"spec": {}, "status": {"allowed": false}}),
         _ => json!({}),
     };
     object::set_field(&mut object, "apiVersion", resource.api_version().into());

@@ -18,8 +18,7 @@ use crate::schema;
 use crate::status::{ApiError, Cause, Subject};
 
 /// Fields that a client's write never changes.
-const SERVER_OWNED: &[&str] =
-    &["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"];
+const SERVER_OWNED: &[&str] = &["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
 /// Collections that upstream does not keep when nothing is in them.
 const LEFT_OUT: &[&str] = &["annotations", "finalizers", "labels", "ownerReferences"];
 /// Upstream cuts `generateName` so that prefix and suffix fit a label.
@@ -118,7 +117,9 @@ fn check_kind(call: &Call, object: &Value, source: Source<'_>) -> Result<(), Api
         });
     }
     let wanted = resource.api_version();
-    if let Some(message) = resource.message.filter(|_| kind != resource.kind || version != wanted) {
+    if let Some(message) = resource.message.filter(|_| kind != resource.kind || version != wanted)
+        && !(matches!(source, Source::Body(_)) && is_other_version(resource, kind, version))
+    {
         return Err(unlike(resource, message, kind, version));
     }
     let is_patch = matches!(source, Source::Patch(_));
@@ -153,6 +154,10 @@ pub(super) fn begin(resource: &Resource, object: &mut Value, is_taken: impl Fn(&
     };
     for field in SERVER_OWNED {
         metadata.remove(*field);
+    }
+    // A kind that does not count generations keeps the one it was sent with.
+    if counts_generations(resource) || metadata.get("generation").and_then(Value::as_i64) == Some(0) {
+        metadata.remove("generation");
     }
     metadata.remove("resourceVersion");
     let text = |field: &str| metadata.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -237,17 +242,13 @@ pub(super) fn check_update(resource: &Resource, object: &Value, old: &Value, is_
     object::check_name(object, name)?;
     let (sent, now) = (object::uid(object), object::uid(old));
     if !is_patch && !sent.is_empty() && sent != now {
-        return Err(ApiError::conflict(subject(), &uid_mismatch(resource, old, sent)));
+        return Err(ApiError::conflict(subject(), &uid_mismatch(resource, object::namespace(old), name, sent, now)));
     }
-    let sent = object::resource_version(object);
-    if sent.is_empty() && resource.is_custom() {
+    let sent = version_of(object)?;
+    if sent.is_empty() && !resource.takes_unversioned_updates() {
         let detail = "must be specified for an update";
         let cause = Cause::invalid("metadata.resourceVersion", &0.into(), detail);
         return Err(ApiError::invalid(subject(), vec![cause]));
-    }
-    if !sent.is_empty() && sent.parse::<u64>().is_err() {
-        let why = format!("strconv.ParseUint: parsing {}: invalid syntax", gotext::quoted(sent));
-        return Err(ApiError::unexplained(why));
     }
     if !sent.is_empty() && sent != object::resource_version(old) {
         let why = "the object has been modified; please apply your changes to the latest version and try again";
@@ -256,17 +257,47 @@ pub(super) fn check_update(resource: &Resource, object: &Value, old: &Value, is_
     Ok(())
 }
 
+/// The version that an object names; empty when it names none.
+pub(super) fn version_of(object: &Value) -> Result<&str, ApiError> {
+    let sent = object::resource_version(object);
+    if !sent.is_empty() && sent.parse::<u64>().is_err() {
+        let why = format!("strconv.ParseUint: parsing {}: invalid syntax", gotext::quoted(sent));
+        return Err(ApiError::unexplained(why));
+    }
+    Ok(sent)
+}
+
 /// The words in which upstream's storage says that an object is another one than the client thinks.
-pub(super) fn uid_mismatch(resource: &Resource, old: &Value, sent: &str) -> String {
+pub(super) fn uid_mismatch(resource: &Resource, namespace: &str, name: &str, sent: &str, found: &str) -> String {
     let group = if resource.is_custom() { format!("{}/", resource.group) } else { String::new() };
-    let namespace = object::namespace(old);
     let slash = if namespace.is_empty() { "" } else { "/" };
-    let key = format!("/registry/{group}{}/{namespace}{slash}{}", resource.plural, object::name(old));
+    let key = format!("/registry/{group}{}/{namespace}{slash}{name}", resource.plural);
     format!(
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
-         UID in precondition: {sent}, UID in object meta: {}",
-        object::uid(old)
+         UID in precondition: {sent}, UID in object meta: {found}"
     )
+}
+
+/// Versions of built-in groups that upstream knows and does not serve: it reads them, and then sees that they are others
+/// than the path's.
+const UNSERVED: &[(&str, &[&str])] = &[
+    ("admissionregistration.k8s.io", &["v1beta1"]),
+    ("apiextensions.k8s.io", &["v1beta1"]),
+    ("authentication.k8s.io", &["v1beta1", "v1alpha1"]),
+    ("authorization.k8s.io", &["v1beta1"]),
+    ("coordination.k8s.io", &["v1beta1"]),
+    ("events.k8s.io", &["v1beta1", "v1"]),
+    ("rbac.authorization.k8s.io", &["v1beta1", "v1alpha1"]),
+    ("", &["v1"]),
+];
+
+/// Whether this is the resource's own kind in another version that upstream knows.
+fn is_other_version(resource: &Resource, kind: &str, version: &str) -> bool {
+    let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
+    let is_event = |group: &str| matches!(group, "" | "events.k8s.io");
+    let same_group = group == resource.group || (kind == "Event" && is_event(group) && is_event(&resource.group));
+    let known = UNSERVED.iter().any(|(of, versions)| *of == group && versions.contains(&version));
+    kind == resource.kind && same_group && known
 }
 
 /// The refusal of an object of another kind or version where one of a built-in kind belongs.

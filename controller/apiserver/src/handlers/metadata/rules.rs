@@ -48,6 +48,7 @@ pub(super) fn on_create(resource: &Resource, object: &Value) -> Vec<Cause> {
         causes.extend(problems.iter().map(|why| Cause::invalid("metadata.name", &name.into(), why)));
     }
     causes.extend(common(object));
+    causes.extend(unqualified_finalizers(resource, object));
     causes
 }
 
@@ -61,6 +62,7 @@ pub(super) fn on_update(resource: &Resource, new: &Value, old: &Value) -> Vec<Ca
             break;
         }
     }
+    causes.extend(unqualified_finalizers(resource, new));
     causes
 }
 
@@ -212,6 +214,32 @@ fn finalizers(object: &Value) -> Vec<Cause> {
         causes.push(Cause::invalid(path, &all.into(), &detail));
     }
     causes
+}
+
+/// The finalizers without a domain that the kinds of the older groups do not take.
+fn unqualified_finalizers(resource: &Resource, object: &Value) -> Vec<Cause> {
+    use Flavour::{ClusterRole, ClusterRoleBinding, ConfigMap, CoreEvent, Namespace, NewEvent};
+    use Flavour::{Role, RoleBinding, Secret, ServiceAccount};
+    let strict = matches!(
+        resource.flavour,
+        Namespace
+            | Secret
+            | ConfigMap
+            | ServiceAccount
+            | CoreEvent
+            | NewEvent
+            | Role
+            | RoleBinding
+            | ClusterRole
+            | ClusterRoleBinding
+    );
+    if !strict {
+        return Vec::new();
+    }
+    let detail = "name is neither a standard finalizer name nor is it fully qualified";
+    let odd = object::finalizers(object).enumerate();
+    let odd = odd.filter(|(_, name)| !name.contains('/') && !STANDARD_FINALIZERS.contains(name)).take(MOST_CAUSES);
+    odd.map(|(at, name)| Cause::invalid(&format!("metadata.finalizers[{at}]"), &name.into(), detail)).collect()
 }
 
 /// What a client of a custom kind should know of its new finalizers.
