@@ -18,7 +18,7 @@ use crate::status::ApiError;
 
 const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
 /// The Kubernetes release whose API this server follows.
-const KUBERNETES: (&str, &str) = ("1", "36");
+pub(crate) const KUBERNETES: (&str, &str) = ("1", "36");
 /// The oldest release that clients may take it for.
 const OLDEST: (&str, &str) = ("1", "35");
 

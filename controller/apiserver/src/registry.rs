@@ -35,7 +35,7 @@ pub(crate) struct Resource {
     /// Where the fields of the scale subresource are; `None` when it is not served.
     pub(crate) scale: Option<ScalePaths>,
     pub(crate) schema: Arc<Schema>,
-    /// The schema as written, for OpenAPI.
+    /// The schema of a custom kind as written, for OpenAPI.
     pub(crate) open_api: Option<Value>,
     pub(crate) columns: Vec<Column>,
     /// Fields, besides `metadata.name` and `metadata.namespace`, that field selectors may name.

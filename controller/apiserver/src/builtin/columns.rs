@@ -7,61 +7,76 @@ use crate::table::{age, text_at};
 
 type Compute = fn(&Value) -> Value;
 
-/// A column; those after the bar are shown by `-o wide` only.
-struct Row(&'static str, &'static str, i64, Compute);
+/// A column: its name, type, priority, what is in it, and how it comes about. Those of a priority above zero are shown by
+/// `-o wide` only.
+struct Row(&'static str, &'static str, i64, &'static str, Compute);
 
 pub(super) fn columns(flavour: Flavour) -> Vec<Column> {
     let rows: &[Row] = match flavour {
-        Flavour::Namespace => &[Row("Status", "string", 0, |o| text_at(o, "/status/phase").into()), AGE],
-        Flavour::Secret => &[Row("Type", "string", 0, |o| text_at(o, "/type").into()), DATA, AGE],
+        Flavour::Namespace => {
+            &[Row("Status", "string", 0, "Active, or Terminating.", |o| text_at(o, "/status/phase").into()), AGE]
+        }
+        Flavour::Secret => {
+            &[Row("Type", "string", 0, "What the data is for.", |o| text_at(o, "/type").into()), DATA, AGE]
+        }
         Flavour::ConfigMap => &[DATA, AGE],
-        Flavour::Lease => &[Row("Holder", "string", 0, |o| text_at(o, "/spec/holderIdentity").into()), AGE],
+        Flavour::Lease => {
+            &[Row("Holder", "string", 0, "Who holds the lease.", |o| text_at(o, "/spec/holderIdentity").into()), AGE]
+        }
         Flavour::ServiceAccount => &[AGE],
         Flavour::Definition | Flavour::Role | Flavour::ClusterRole => {
-            const CREATED: Row = Row("Created At", "date", 0, |o| text_at(o, "/metadata/creationTimestamp").into());
+            const CREATED: Row = Row("Created At", "date", 0, "When the object was created.", |o| {
+                text_at(o, "/metadata/creationTimestamp").into()
+            });
             &[CREATED]
         }
         Flavour::RoleBinding | Flavour::ClusterRoleBinding => &[
-            Row("Role", "string", 0, role),
+            Row("Role", "string", 0, "The role that is given.", role),
             AGE,
-            Row("Users", "string", 1, |o| subjects(o, "User").into()),
-            Row("Groups", "string", 1, |o| subjects(o, "Group").into()),
-            Row("ServiceAccounts", "string", 1, |o| subjects(o, "ServiceAccount").into()),
+            Row("Users", "string", 1, "Users it is given to.", |o| subjects(o, "User").into()),
+            Row("Groups", "string", 1, "Groups it is given to.", |o| subjects(o, "Group").into()),
+            Row("ServiceAccounts", "string", 1, "Accounts it is given to.", |o| subjects(o, "ServiceAccount").into()),
         ],
-        Flavour::ValidatingWebhook | Flavour::MutatingWebhook => &[Row("Webhooks", "integer", 0, webhooks), AGE],
+        Flavour::ValidatingWebhook | Flavour::MutatingWebhook => {
+            &[Row("Webhooks", "integer", 0, "How many services are asked.", webhooks), AGE]
+        }
         Flavour::CoreEvent | Flavour::NewEvent => EVENT,
         Flavour::Custom | Flavour::Review => &[],
     };
     rows.iter().map(column).collect()
 }
 
-const AGE: Row = Row("Age", "string", 0, |o| age(text_at(o, "/metadata/creationTimestamp")));
-const DATA: Row =
-    Row("Data", "string", 0, |o| Value::from(["data", "binaryData"].iter().map(|f| entries(o, f)).sum::<usize>()));
+const AGE: Row =
+    Row("Age", "string", 0, "How long ago the object was created.", |o| age(text_at(o, "/metadata/creationTimestamp")));
+const DATA: Row = Row("Data", "string", 0, "How many entries there are.", |o| {
+    Value::from(["data", "binaryData"].iter().map(|f| entries(o, f)).sum::<usize>())
+});
 
 /// Events are told apart by what happened; their names come last.
 const EVENT: &[Row] = &[
-    Row("Last Seen", "string", 0, |o| age(event_time(o))),
-    Row("Type", "string", 0, |o| text_at(o, "/type").into()),
-    Row("Reason", "string", 0, |o| text_at(o, "/reason").into()),
-    Row("Object", "string", 0, event_object),
-    Row("Subobject", "string", 1, |o| first_of(o, &["/involvedObject/fieldPath", "/regarding/fieldPath"]).into()),
-    Row("Source", "string", 1, event_source),
-    Row("Message", "string", 0, |o| first_of(o, &["/message", "/note"]).trim().into()),
-    Row("First Seen", "string", 1, |o| {
+    Row("Last Seen", "string", 0, "How long ago it happened last.", |o| age(event_time(o))),
+    Row("Type", "string", 0, "Normal or Warning.", |o| text_at(o, "/type").into()),
+    Row("Reason", "string", 0, "What happened, in one word.", |o| text_at(o, "/reason").into()),
+    Row("Object", "string", 0, "What it happened to.", event_object),
+    Row("Subobject", "string", 1, "The part it happened to.", |o| {
+        first_of(o, &["/involvedObject/fieldPath", "/regarding/fieldPath"]).into()
+    }),
+    Row("Source", "string", 1, "Who told.", event_source),
+    Row("Message", "string", 0, "What happened.", |o| first_of(o, &["/message", "/note"]).trim().into()),
+    Row("First Seen", "string", 1, "How long ago it happened first.", |o| {
         age(first_of(o, &["/firstTimestamp", "/deprecatedFirstTimestamp", "/eventTime"]))
     }),
-    Row("Count", "string", 1, event_count),
-    Row("Name", "string", 1, |o| crate::object::name(o).into()),
+    Row("Count", "string", 1, "How often it happened.", event_count),
+    Row("Name", "string", 1, "Name of the event.", |o| crate::object::name(o).into()),
 ];
 
 fn column(row: &Row) -> Column {
-    let Row(name, kind, priority, compute) = row;
+    let Row(name, kind, priority, description, compute) = row;
     Column {
         name: (*name).to_owned(),
         kind: (*kind).to_owned(),
         format: if *name == "Name" { "name".to_owned() } else { String::new() },
-        description: String::new(),
+        description: (*description).to_owned(),
         priority: *priority,
         cell: Cell::Computed(*compute),
     }

@@ -100,6 +100,11 @@ impl Message {
         format!("{{{}}}", self.fields.iter().filter_map(shown).collect::<Vec<_>>().join(","))
     }
 
+    /// The name without the kind: `core.v1`.
+    pub(crate) fn package(&self) -> &'static str {
+        self.name.rsplit_once('.').map_or(self.name, |(package, _)| package)
+    }
+
     /// How Go calls the type: the name without its package.
     pub(crate) fn go_name(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
@@ -158,7 +163,7 @@ impl Field {
         self.has("required")
     }
 
-    fn has(&self, flag: &str) -> bool {
+    pub(crate) fn has(&self, flag: &str) -> bool {
         self.flags.split(' ').any(|found| found == flag)
     }
 

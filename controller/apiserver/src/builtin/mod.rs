@@ -197,8 +197,7 @@ fn resource(row: &Row) -> Resource {
         None => (format!("{}/{}", row.group, row.plural).into(), api_version),
     };
     let message = Message::named(&format!("{}.{}", row.package, row.kind));
-    let open_api = message.map(structure::schema);
-    let schema = open_api.clone().map(structure::lenient).and_then(|schema| Schema::parse(&schema).ok());
+    let schema = message.map(structure::schema).and_then(|schema| Schema::parse(&schema).ok());
     Resource {
         group: row.group.to_owned(),
         version: "v1".to_owned(),
@@ -214,7 +213,7 @@ fn resource(row: &Row) -> Resource {
         verbs: row.verbs,
         message,
         schema: Arc::new(schema.unwrap_or_else(Schema::anything)),
-        open_api,
+        open_api: None,
         columns: columns::columns(row.flavour),
         selectable: row.selectable.iter().map(|field| (*field).to_owned()).collect(),
         stored_as,
@@ -234,7 +233,7 @@ mod tests {
     fn every_kind_has_its_message_and_a_schema() {
         for resource in resources() {
             assert!(resource.message.is_some(), "{}", resource.kind);
-            let schema = resource.open_api.clone().map(structure::lenient).unwrap();
+            let schema = resource.message.map(structure::schema).unwrap();
             assert!(Schema::parse(&schema).is_ok(), "{}", resource.kind);
         }
     }

@@ -1,5 +1,5 @@
-//! The messages of the built-in kinds as schemas: what pruning, server-side apply and strategic patches go by, and what
-//! OpenAPI shows.
+//! The messages of the built-in kinds as schemas: what pruning, server-side apply and strategic patches go by. What a kind
+//! requires, and the forms of its values, are rules of its own.
 
 use serde_json::{Map, Value, json};
 
@@ -12,34 +12,11 @@ const RECURSIVE: &[&str] = &["apiextensions.v1.JSONSchemaProps"];
 pub(super) fn schema(message: &Message) -> Value {
     let mut properties = Map::new();
     add_fields(message, &mut properties);
-    let required = required(message);
     let mut schema = json!({"type": "object", "properties": properties});
-    if !required.is_empty() {
-        crate::object::set_field(&mut schema, "required", required.into());
-    }
     if message.atomic {
         crate::object::set_field(&mut schema, "x-kubernetes-map-type", "atomic".into());
     }
     schema
-}
-
-/// The schema that writes are held against: what a kind really requires are rules of its own.
-pub(super) fn lenient(mut schema: Value) -> Value {
-    drop_required(&mut schema);
-    schema
-}
-
-fn drop_required(schema: &mut Value) {
-    let Some(fields) = schema.as_object_mut() else { return };
-    fields.remove("required");
-    fields.remove("format");
-    for (key, value) in fields {
-        match (key.as_str(), value) {
-            ("properties", Value::Object(inner)) => inner.values_mut().for_each(drop_required),
-            ("items" | "additionalProperties", inner) => drop_required(inner),
-            _ => {}
-        }
-    }
 }
 
 fn add_fields(message: &Message, properties: &mut Map<String, Value>) {
@@ -49,11 +26,6 @@ fn add_fields(message: &Message, properties: &mut Map<String, Value>) {
     }
 }
 
-fn required(message: &Message) -> Vec<Value> {
-    let own = message.fields.iter().filter(|field| field.is_required() && !field.is_inline());
-    own.map(|field| Value::from(field.name)).collect()
-}
-
 fn property(field: &Field) -> Value {
     let one = value(field);
     let mut property = match field.many {
@@ -61,35 +33,41 @@ fn property(field: &Field) -> Value {
         Many::List => json!({"type": "array", "items": one}),
         Many::Map => json!({"type": "object", "additionalProperties": one}),
     };
-    let mut set = |name: &str, value: Value| crate::object::set_field(&mut property, name, value);
-    if let Some(list) = field.flag("list") {
-        let (kind, keys) = list.split_once(':').unwrap_or((list, ""));
-        set("x-kubernetes-list-type", kind.into());
-        if !keys.is_empty() {
-            set("x-kubernetes-list-map-keys", keys.split(',').collect());
-        }
-    }
-    for (flag, extension) in [
-        ("map", "x-kubernetes-map-type"),
-        ("merge", "x-kubernetes-patch-merge-key"),
-        ("strategy", "x-kubernetes-patch-strategy"),
-    ] {
-        if let Some(found) = field.flag(flag) {
-            set(extension, found.into());
-        }
-    }
+    field.extensions(|name, value| crate::object::set_field(&mut property, name, value));
     property
+}
+
+impl Field {
+    /// Calls `set` with each extension that says how the field merges.
+    pub(crate) fn extensions(&self, mut set: impl FnMut(&str, Value)) {
+        if let Some(list) = self.flag("list") {
+            let (kind, keys) = list.split_once(':').unwrap_or((list, ""));
+            set("x-kubernetes-list-type", kind.into());
+            if !keys.is_empty() {
+                set("x-kubernetes-list-map-keys", keys.split(',').collect());
+            }
+        }
+        for (flag, extension) in [
+            ("map", "x-kubernetes-map-type"),
+            ("merge", "x-kubernetes-patch-merge-key"),
+            ("strategy", "x-kubernetes-patch-strategy"),
+        ] {
+            if let Some(found) = self.flag(flag) {
+                set(extension, found.into());
+            }
+        }
+    }
 }
 
 fn value(field: &Field) -> Value {
     match field.kind {
         Kind::Text => json!({"type": "string"}),
         Kind::Bool => json!({"type": "boolean"}),
-        Kind::Int32 => json!({"type": "integer", "format": "int32"}),
-        Kind::Int64 => json!({"type": "integer", "format": "int64"}),
-        Kind::Double => json!({"type": "number", "format": "double"}),
-        Kind::Bytes => json!({"type": "string", "format": "byte"}),
-        Kind::Time | Kind::MicroTime => json!({"type": "string", "format": "date-time"}),
+        Kind::Int32 => json!({"type": "integer"}),
+        Kind::Int64 => json!({"type": "integer"}),
+        Kind::Double => json!({"type": "number"}),
+        Kind::Bytes => json!({"type": "string"}),
+        Kind::Time | Kind::MicroTime => json!({"type": "string"}),
         Kind::Json => json!({"x-kubernetes-preserve-unknown-fields": true}),
         Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
         Kind::Message(name) if RECURSIVE.contains(&name) => {
@@ -109,9 +87,7 @@ mod tests {
         let conditions = schema.pointer("/properties/status/properties/conditions").unwrap();
         assert_eq!(conditions["x-kubernetes-list-map-keys"], json!(["type"]));
         assert_eq!(conditions["x-kubernetes-patch-merge-key"], "type");
-        assert_eq!(conditions["items"]["required"], json!(["type", "status"]));
         let finalizers = schema.pointer("/properties/metadata/properties/finalizers").unwrap();
         assert_eq!(finalizers["x-kubernetes-list-type"], "set");
-        assert!(lenient(schema).pointer("/properties/status/properties/conditions/items/required").is_none());
     }
 }

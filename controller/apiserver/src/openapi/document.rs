@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::meta;
+use super::operations::{self, Place};
+use super::schemas::{DELETE_OPTIONS, PATCH, SCALE, STATUS, Schemas};
+use crate::discovery::KUBERNETES;
 use crate::object::set_field;
-use crate::registry::Resource;
-
-const API_VERSION: &str = "The version of the schema in which this object is written. Servers turn known versions into \
-                           the one they hold, and may refuse others.";
-const KIND: &str = "The kind of thing that this object is. It cannot be changed, and follows from the path that a client \
-                    uses.";
+use crate::registry::{Flavour, Resource};
 
 /// The path of a group and version below `/openapi/v3`.
 pub(super) fn base(group: &str, version: &str) -> String {
@@ -19,108 +16,53 @@ pub(super) fn base(group: &str, version: &str) -> String {
 }
 
 pub(super) fn document(resources: &[&Arc<Resource>]) -> Value {
-    let (mut paths, mut schemas) = (Map::new(), meta::schemas());
+    let (mut paths, mut schemas) = (Map::new(), Schemas::default());
+    for message in [DELETE_OPTIONS, STATUS, PATCH] {
+        schemas.add_message(message);
+    }
     for resource in resources {
         add_paths(resource, &mut paths);
-        add_schemas(resource, &mut schemas);
+        schemas.add_kind(resource);
+        if resource.scale.is_some() {
+            schemas.add_message(SCALE);
+        }
     }
-    json!({
-        "openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "unversioned"},
-        "paths": paths, "components": {"schemas": schemas},
-    })
-}
-
-/// Upstream's naming: the group's labels reversed, then version and kind.
-fn schema_name(resource: &Resource, kind: &str) -> String {
-    let group = match resource.group.as_str() {
-        "" => "io.k8s.api.core".to_owned(),
-        group => group.split('.').rev().collect::<Vec<_>>().join("."),
+    let mut components = json!({"schemas": schemas.into_value()});
+    let info = if resources.iter().all(|resource| resource.is_custom()) {
+        json!({"title": "Kubernetes CRD Swagger", "version": "v0.1.0"})
+    } else {
+        let scheme = json!({
+            "type": "apiKey", "description": "A bearer token.", "name": "authorization", "in": "header",
+        });
+        set_field(&mut components, "securitySchemes", json!({"BearerToken": scheme}));
+        let (major, minor) = KUBERNETES;
+        json!({"title": "Kubernetes", "version": format!("{major}.{minor}")})
     };
-    format!("{group}.{}.{kind}", resource.version)
-}
-
-fn reference(name: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{name}")})
-}
-
-fn add_schemas(resource: &Resource, schemas: &mut Map<String, Value>) {
-    let gvk = |kind: &str| json!([{"group": resource.group, "version": resource.version, "kind": kind}]);
-    let mut schema = resource.open_api.clone().unwrap_or_else(|| json!({"type": "object"}));
-    set_field(&mut schema, "x-kubernetes-group-version-kind", gvk(&resource.kind));
-    let mut properties = schema.get("properties").cloned().unwrap_or_else(|| json!({}));
-    set_field(&mut properties, "apiVersion", json!({"type": "string", "description": API_VERSION}));
-    set_field(&mut properties, "kind", json!({"type": "string", "description": KIND}));
-    let metadata = json!({"allOf": [reference(meta::OBJECT_META)], "default": {}, "description": "Standard metadata."});
-    set_field(&mut properties, "metadata", metadata);
-    set_field(&mut schema, "properties", properties);
-    let name = schema_name(resource, &resource.kind);
-    let list = json!({
-        "type": "object", "description": format!("{} is a list of {}", resource.list_kind, resource.kind),
-        "required": ["items"], "x-kubernetes-group-version-kind": gvk(&resource.list_kind),
-        "properties": {
-            "apiVersion": {"type": "string", "description": API_VERSION},
-            "kind": {"type": "string", "description": KIND},
-            "metadata": {"allOf": [reference(meta::LIST_META)], "default": {}, "description": "Standard list metadata."},
-            "items": {"type": "array", "description": format!("List of {}.", resource.plural), "items": reference(&name)},
-        },
-    });
-    schemas.insert(schema_name(resource, &resource.list_kind), list);
-    schemas.insert(name, schema);
+    json!({"openapi": "3.0.0", "info": info, "paths": paths, "components": components})
 }
 
 fn add_paths(resource: &Resource, paths: &mut Map<String, Value>) {
+    let base = base(&resource.group, &resource.version);
     let namespace = if resource.namespaced { "namespaces/{namespace}/" } else { "" };
-    let whole = format!("/{}/{namespace}{}", base(&resource.group, &resource.version), resource.plural);
+    let whole = format!("/{base}/{namespace}{}", resource.plural);
     let one = format!("{whole}/{{name}}");
-    let mut collection = Map::new();
-    let mut single = Map::new();
-    for (verb, method, action, on_one) in [
-        ("list", "get", "list", false),
-        ("create", "post", "post", false),
-        ("deletecollection", "delete", "deletecollection", false),
-        ("get", "get", "get", true),
-        ("update", "put", "put", true),
-        ("patch", "patch", "patch", true),
-        ("delete", "delete", "delete", true),
-    ] {
-        if resource.allows(verb) {
-            let target = if on_one { &mut single } else { &mut collection };
-            target.insert(method.to_owned(), operation(resource, action));
-        }
+    let mut add = |path: String, place: Place| {
+        paths.insert(path, operations::path(resource, place));
+    };
+    add(whole, Place::Collection);
+    if resource.namespaced && resource.allows("list") {
+        add(format!("/{base}/{}", resource.plural), Place::Everywhere);
     }
-    paths.insert(whole, collection.into());
-    paths.insert(one.clone(), single.into());
+    if resource.allows("get") {
+        add(one.clone(), Place::Object);
+    }
     if resource.has_status {
-        let operations = ["get", "put", "patch"].map(|action| (action.to_owned(), operation(resource, action)));
-        paths.insert(format!("{one}/status"), Value::Object(operations.into_iter().collect()));
+        add(format!("{one}/status"), Place::Below("status"));
     }
-}
-
-fn operation(resource: &Resource, action: &str) -> Value {
-    let parameter = |name: &str, description: &str| json!({"name": name, "in": "query", "description": description, "schema": {"type": "string", "uniqueItems": true}});
-    let gvk = json!({"group": resource.group, "version": resource.version, "kind": resource.kind});
-    let schema = reference(&schema_name(resource, &resource.kind));
-    let mut operation = json!({
-        "x-kubernetes-action": action, "x-kubernetes-group-version-kind": gvk,
-        "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}},
-    });
-    if matches!(action, "post" | "put" | "patch") {
-        let parameters = json!([
-            parameter("dryRun", "Whether nothing is to be stored; the only valid value is All."),
-            parameter("fieldManager", "The name of the actor that makes the changes."),
-            parameter("fieldValidation", "How to treat unknown and duplicate fields: Ignore, Warn or Strict."),
-        ]);
-        set_field(&mut operation, "parameters", parameters);
-        let content = if action == "patch" {
-            let plain = json!({"schema": {"type": "object"}});
-            json!({
-                "application/apply-patch+yaml": plain, "application/json-patch+json": plain,
-                "application/merge-patch+json": plain,
-            })
-        } else {
-            json!({"application/json": {"schema": schema}})
-        };
-        set_field(&mut operation, "requestBody", json!({"content": content}));
+    if resource.scale.is_some() {
+        add(format!("{one}/scale"), Place::Below("scale"));
     }
-    operation
+    if resource.flavour == Flavour::Namespace {
+        add(format!("{one}/finalize"), Place::Below("finalize"));
+    }
 }

@@ -1,15 +1,16 @@
 //! OpenAPI v3: an index with a hash of each group and version, and a document for each, which clients may keep for ever
-//! under its hash. Enough for `kubectl explain`, validation, apply and diff; schemas of custom kinds are published as
-//! written, with the metadata of every object added.
+//! under its hash. As a real server's but for the words of descriptions, which are ours, and for what is not served.
 
+mod descriptions;
 mod document;
-mod meta;
+mod operations;
+mod schemas;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Uri, header};
 use serde_json::{Map, Value, json};
@@ -60,16 +61,28 @@ pub(crate) fn answer(registry: &Registry, uri: &Uri, headers: &HeaderMap) -> Opt
     let documents = registry.openapi();
     if base.is_empty() {
         let index = documents.index();
-        return Some(respond(index.clone().into(), &hash(&index), headers, false));
+        return Some(respond_index(index, headers));
     }
     let base = base.strip_prefix('/')?;
-    let document = documents.0.get(base)?;
+    let Some(document) = documents.0.get(base) else {
+        // Upstream's handler of these documents says nothing more.
+        return Some(StatusCode::NOT_FOUND.into_response());
+    };
     let asked = uri.query().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("hash="));
     if let Some(asked) = asked.filter(|asked| *asked != document.hash) {
         tracing::debug!(asked, base, "an outdated OpenAPI document was asked for");
         return Some(redirect(&format!("/openapi/v3/{base}?hash={}", document.hash)));
     }
     Some(respond(document.json.clone(), &document.hash, headers, asked.is_some()))
+}
+
+/// The index, which upstream calls text.
+fn respond_index(index: String, headers: &HeaderMap) -> Response {
+    let tag = hash(&index);
+    let mut response = respond(index.into(), &tag, headers, false);
+    set(&mut response, header::CONTENT_TYPE, "text/plain; charset=utf-8");
+    response.headers_mut().remove(header::VARY);
+    response
 }
 
 fn redirect(to: &str) -> Response {
