@@ -63,6 +63,7 @@ mod jsonpath;
 mod lifecycle;
 mod limits;
 mod metrics;
+mod names;
 mod object;
 mod openapi;
 mod pretty;
@@ -76,6 +77,7 @@ mod server;
 mod status;
 mod store;
 mod table;
+mod webhook;
 mod yaml;
 
 use std::fs::DirBuilder;

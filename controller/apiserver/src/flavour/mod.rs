@@ -4,6 +4,7 @@ mod data;
 mod event;
 pub(crate) mod namespace;
 mod rbac;
+mod selector;
 mod webhook;
 
 use serde_json::Value;

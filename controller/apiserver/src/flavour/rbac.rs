@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::selector;
 use crate::builtin::RBAC;
+use crate::names::NameRule;
 use crate::object;
 use crate::status::Cause;
 
@@ -23,6 +25,10 @@ pub(super) fn complete_role(role: &Value, namespaced: bool) -> Vec<Cause> {
         if none {
             let detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
             causes.push(Cause::required_as("aggregationRule.clusterRoleSelectors", detail));
+        }
+        let all = selectors.get("clusterRoleSelectors").and_then(Value::as_array).into_iter().flatten();
+        for (at, selector) in all.enumerate() {
+            selector::check(selector, &format!("aggregationRule.clusterRoleSelectors[{at}]"), &mut causes);
         }
     }
     causes
@@ -109,8 +115,12 @@ fn check_role_ref(role: &Value, namespaced: bool) -> Vec<Cause> {
     if !kinds.iter().any(|kind| kind == text(role, "kind")) {
         causes.push(Cause::unsupported("roleRef.kind", &text(role, "kind").into(), kinds));
     }
-    if text(role, "name").is_empty() {
+    let name = text(role, "name");
+    if name.is_empty() {
         causes.push(Cause::required("roleRef.name"));
+    } else {
+        let problems = NameRule::PathSegment.problems(name);
+        causes.extend(problems.iter().map(|why| Cause::invalid("roleRef.name", &name.into(), why)));
     }
     causes
 }
@@ -126,6 +136,9 @@ fn check_subject(subject: &Value, path: &str, namespaced: bool, causes: &mut Vec
     };
     match kind {
         "ServiceAccount" => {
+            let name = text(subject, "name");
+            let problems = if name.is_empty() { Vec::new() } else { NameRule::Subdomain.problems(name) };
+            causes.extend(problems.iter().map(|why| Cause::invalid(&format!("{path}.name"), &name.into(), why)));
             causes.extend(wrong_group(""));
             // In a namespace an account without one is of the binding's own.
             if !namespaced && text(subject, "namespace").is_empty() {

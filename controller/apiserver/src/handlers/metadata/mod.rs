@@ -1,6 +1,5 @@
 //! The rules of `metadata`: which fields it has, which shapes they take, which of them the server owns.
 
-mod names;
 mod rules;
 mod shape;
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::names::{NameRule, key_problems, value_problems};
 use crate::gotext;
+use crate::names::{NameRule, key_problems, value_problems};
 use crate::object;
 use crate::registry::{Flavour, Resource};
 use crate::status::Cause;

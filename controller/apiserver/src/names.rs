@@ -8,11 +8,13 @@ const LABEL_LENGTH: usize = 63;
 const SUBDOMAIN_LENGTH: usize = 253;
 
 const DNS_LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const WORD: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
 const KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const VALUE: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
 
 static DNS_LABEL_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| whole(DNS_LABEL));
+static WORD_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| whole(WORD));
 static SUBDOMAIN_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| whole(SUBDOMAIN));
 static KEY_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| whole(KEY));
 static VALUE_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| whole(VALUE));
@@ -28,25 +30,28 @@ fn fits(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
 
 /// What a name may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NameRule {
+pub(crate) enum NameRule {
     Subdomain,
     Label,
+    /// A label that begins with a letter.
+    Word,
     /// Anything that can stand in a path.
     PathSegment,
 }
 
 impl NameRule {
     /// What is wrong with a name; nothing when it is good.
-    pub(super) fn problems(self, name: &str) -> Vec<String> {
+    pub(crate) fn problems(self, name: &str) -> Vec<String> {
         match self {
             Self::Subdomain => subdomain(name, "characters"),
             Self::Label => dns_label(name),
+            Self::Word => word(name),
             Self::PathSegment => path_segment(name),
         }
     }
 
     /// As [`Self::problems`], for the start of a name that is still to be completed.
-    pub(super) fn prefix_problems(self, prefix: &str) -> Vec<String> {
+    pub(crate) fn prefix_problems(self, prefix: &str) -> Vec<String> {
         match (self, prefix.strip_suffix('-').filter(|rest| !rest.is_empty())) {
             (Self::PathSegment, _) => path_segment(prefix),
             (_, None) => self.problems(prefix),
@@ -94,6 +99,21 @@ fn dns_label(name: &str) -> Vec<String> {
     problems
 }
 
+fn word(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > LABEL_LENGTH {
+        problems.push(format!("must be no more than {LABEL_LENGTH} bytes"));
+    }
+    if !fits(&WORD_PATTERN, name) {
+        problems.push(format!(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
+             character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation \
+             is '{WORD}')"
+        ));
+    }
+    problems
+}
+
 fn path_segment(name: &str) -> Vec<String> {
     if matches!(name, "." | "..") {
         return vec![format!("may not be '{name}'")];
@@ -102,7 +122,7 @@ fn path_segment(name: &str) -> Vec<String> {
 }
 
 /// What is wrong with a label key, an annotation key or a finalizer.
-pub(super) fn key_problems(key: &str) -> Vec<String> {
+pub(crate) fn key_problems(key: &str) -> Vec<String> {
     let shape = format!(
         "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
          character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{KEY}')"
@@ -136,7 +156,7 @@ pub(super) fn key_problems(key: &str) -> Vec<String> {
 }
 
 /// What is wrong with a label's value.
-pub(super) fn value_problems(value: &str) -> Vec<String> {
+pub(crate) fn value_problems(value: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if value.len() > LABEL_LENGTH {
         problems.push(format!("must be no more than {LABEL_LENGTH} bytes"));
