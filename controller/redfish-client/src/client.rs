@@ -285,7 +285,13 @@ impl Client {
             if attempt >= options.attempts || next >= until || !is_worth_another(&failure) {
                 return Err(error);
             }
-            tracing::debug!(%error, attempt, ?wait, "redfish call is made again");
+            // What a service says of a write may repeat what was written, passwords included.
+            let problem = match &error {
+                RedfishError::Refused { status, .. } => status.to_string(),
+                error => error.to_string(),
+            };
+            let (method, url) = (request.method, self.inner.wire.url(request.to));
+            tracing::debug!(%method, url, problem, attempt, ?wait, "redfish call is made again");
             sleep_until(next).await;
             attempt += 1;
         }

@@ -1,6 +1,7 @@
 //! Virtual media against BMCs that do what real ones were seen to do.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -314,22 +315,47 @@ async fn another_image_than_was_asked_for_contradicts() {
     assert!(error.to_string().contains("other.iso"), "{error}");
 }
 
+/// A writer that keeps what is logged.
+#[derive(Clone, Default)]
+struct Logged(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Logged {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Though the service repeats what was sent to it, first while it is busy and then for good.
 #[tokio::test]
-async fn no_secret_of_the_medium_comes_back_in_an_error() {
-    let bmc = Scripted::start(|seen, _| {
+async fn no_secret_of_the_medium_comes_back_in_an_error_or_a_log() {
+    let logged = Logged::default();
+    let writer = logged.clone();
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone());
+    let _guard = tracing::subscriber::set_default(subscriber.finish());
+    let bmc = Scripted::start(|seen, before| {
         frame(seen, &["CD"]).unwrap_or_else(|| match seen.method.as_str() {
             "GET" => ok(&slot("CD", json!({}))),
             _ => {
+                let busy = did(before, "InsertMedia") < 2;
                 let message = format!("Cannot mount {} for {}", seen.body["Image"], seen.body["Password"]);
                 let info = json!([{"MessageId": "Base.1.4.GeneralError", "Message": message}]);
-                answer(400, &[], &json!({"error": {"@Message.ExtendedInfo": info}}).to_string())
+                let status = if busy { 503 } else { 400 };
+                answer(status, &[], &json!({"error": {"@Message.ExtendedInfo": info}}).to_string())
             }
         })
     });
     let mut medium = Medium::cd("http://bob:s3cr3t@192.0.2.1/a.iso?token=t0ken");
     medium.login = Some(Credentials::new("bob", "pa55word"));
     let error = bmc.await.bmc().insert_media(&medium).await.unwrap_err();
-    let shown = format!("{error} {error:?}");
+    let logged = String::from_utf8(logged.0.lock().unwrap().clone()).unwrap();
+    assert!(logged.contains("redfish call is made again") && logged.contains("503"), "{logged}");
+    let shown = format!("{error} {error:?} {logged}");
     assert!(shown.contains("http://192.0.2.1/a.iso"), "{shown}");
     for secret in ["s3cr3t", "t0ken", "pa55word"] {
         assert!(!shown.contains(secret), "{shown}");
