@@ -1,5 +1,6 @@
 //! The client: calls that survive what services do to them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +16,9 @@ use crate::task;
 use crate::wire::{Request, Wire};
 use crate::{Action, Fault, Login, Options, RedfishError, Reference, Resource};
 
-/// Pages followed in one collection.
+/// Pages followed in one collection, and members taken from it: some lists lead on for ever.
 const PAGES: usize = 100;
+const MEMBERS: usize = 10_000;
 
 /// A client of one Redfish service. Cheap to clone; all clones share the session. When the last one is dropped inside
 /// a tokio runtime without [`Client::close`], the session is ended in the background.
@@ -70,7 +72,7 @@ impl Client {
     /// When the address is no http(s) URL, or the trust in `options` cannot be set up.
     pub fn new(service: &str, login: Option<Login>, options: Options) -> Result<Self, RedfishError> {
         let wire = Arc::new(Wire::new(service, &options)?);
-        let door = Door::new(login, options.sessions);
+        let door = Door::new(login, &options);
         Ok(Self { inner: Arc::new(Inner { wire, door, options }) })
     }
 
@@ -141,13 +143,13 @@ impl Client {
     /// # Errors
     /// As [`Client::get`].
     pub async fn list(&self, collection: &Reference) -> Result<Vec<Reference>, RedfishError> {
-        let mut links: Vec<Reference> = Vec::new();
+        let (mut links, mut known) = (Vec::new(), HashSet::new());
         let mut next = Some(collection.clone());
         let mut seen = Vec::new();
         while let Some(page) = next.take() {
             let Some(resource) = self.find(&page).await? else { break };
             for link in resource.links("Members") {
-                if !links.contains(&link) {
+                if links.len() < MEMBERS && known.insert(link.clone()) {
                     links.push(link);
                 }
             }
@@ -307,8 +309,12 @@ impl Client {
         let mut refused = None;
         loop {
             let pass: Pass = door.pass(wire, refused, until).await.map_err(|error| (error, None))?;
+            let alone = door.trial(&pass).await.map_err(|error| (error, None))?;
             let answer = wire.exchange(request, &pass.headers, until).await.map_err(|error| (error, None))?;
-            match answer.refusal(request.method, &wire.url(request.to), door.user()) {
+            let refusal = answer.refusal(request.method, &wire.url(request.to), door.user());
+            door.tried(&pass, refusal.as_ref()).await;
+            drop(alone);
+            match refusal {
                 None => return Ok(answer),
                 Some(RedfishError::Unauthorized { .. }) if refused.is_none() && pass.can_expire() => {
                     refused = Some(pass.age);

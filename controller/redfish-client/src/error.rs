@@ -34,6 +34,14 @@ pub enum RedfishError {
         /// What the verifier said, with the remedy.
         why: String,
     },
+    /// No TLS with what answers there: it speaks none, or none that is safe.
+    #[error("{url}: no tls with it: {why}")]
+    Handshake {
+        /// The service.
+        url: String,
+        /// What rustls said, with the remedy.
+        why: String,
+    },
     /// No connection, or it broke.
     #[error("{method} {url}: {why}")]
     Connection {

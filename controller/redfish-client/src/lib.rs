@@ -22,6 +22,10 @@
 //! # }
 //! ```
 //!
+//! A service that speaks only TLS 1.0 or 1.1, or ciphers that rustls leaves out, is named as such
+//! ([`RedfishError::Handshake`]). With the feature `legacy-tls` and [`Options::legacy_tls`] OpenSSL speaks with it; both
+//! are off by default. TLS 1.2 and 1.3 stay with rustls even then.
+//!
 //! One client keeps at most one session with one service and has at most two requests under way. It must not know
 //! what a call is wanted for: no policy about hosts, no vendors' boot or power habits, no read-back. Those belong to
 //! whoever uses it.
@@ -33,6 +37,9 @@ mod error;
 mod etag;
 mod fault;
 mod follow;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod login;
 mod options;
 mod push;

@@ -5,19 +5,22 @@ use std::fmt;
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
+use crate::resource::look;
+
 /// What a service asks for before it lets anyone in. The password is wiped on drop and shown nowhere.
 #[derive(Clone)]
 pub struct Login {
     user: String,
     password: Zeroizing<String>,
     extra: Map<String, Value>,
+    oem: Vec<(String, Value)>,
 }
 
 impl Login {
     /// A user and a password.
     #[must_use]
     pub fn new(user: impl Into<String>, password: impl Into<String>) -> Self {
-        Self { user: user.into(), password: Zeroizing::new(password.into()), extra: Map::new() }
+        Self { user: user.into(), password: Zeroizing::new(password.into()), extra: Map::new(), oem: Vec::new() }
     }
 
     /// Adds a property to the request that creates a session, for services that want more than the two that the schema
@@ -25,6 +28,14 @@ impl Login {
     #[must_use]
     pub fn with_property(mut self, name: impl Into<String>, value: Value) -> Self {
         self.extra.insert(name.into(), value);
+        self
+    }
+
+    /// Adds `value` below `Oem` and the vendor's name to the request that creates a session, at services that show that
+    /// vendor's name below `Oem` in their root, and at no others.
+    #[must_use]
+    pub fn with_oem(mut self, vendor: impl Into<String>, value: Value) -> Self {
+        self.oem.push((vendor.into(), value));
         self
     }
 
@@ -38,9 +49,18 @@ impl Login {
         &self.password
     }
 
-    /// The body that creates a session (schema `Session`).
-    pub(crate) fn session_request(&self) -> Value {
+    /// The body that creates a session (schema `Session`) at a service with this root.
+    pub(crate) fn session_request(&self, root: &Value) -> Value {
         let mut body = self.extra.clone();
+        let vendors = look(root, "Oem");
+        for (vendor, value) in &self.oem {
+            if vendors.is_some_and(|vendors| vendors.get(vendor).is_some()) {
+                let oem = body.entry("Oem").or_insert_with(|| Value::Object(Map::new()));
+                if let Some(oem) = oem.as_object_mut() {
+                    oem.insert(vendor.clone(), value.clone());
+                }
+            }
+        }
         body.insert("UserName".to_owned(), self.user.clone().into());
         body.insert("Password".to_owned(), self.password.as_str().into());
         Value::Object(body)
@@ -55,6 +75,8 @@ impl fmt::Debug for Login {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -64,9 +86,16 @@ mod tests {
     }
 
     #[test]
-    fn a_session_request_carries_what_the_vendor_wants_beside() {
-        let login = Login::new("a", "b").with_property("Oem", serde_json::json!({"Huawei": {"Domain": "LocaliBMC"}}));
-        let wanted = serde_json::json!({"UserName": "a", "Password": "b", "Oem": {"Huawei": {"Domain": "LocaliBMC"}}});
-        assert_eq!(login.session_request(), wanted);
+    fn q26_a_session_request_carries_what_the_vendor_wants_beside_and_only_there() {
+        let domain = json!({"Domain": "LocaliBMC"});
+        let login = Login::new("a", "b").with_oem("Huawei", domain.clone());
+        let wanted = json!({"UserName": "a", "Password": "b", "Oem": {"Huawei": domain}});
+        assert_eq!(login.session_request(&json!({"Oem": {"Huawei": {}}})), wanted);
+        let plain = json!({"UserName": "a", "Password": "b"});
+        for root in [json!({"Oem": {"Hpe": {}}}), json!({"Oem": null}), json!({})] {
+            assert_eq!(login.session_request(&root), plain, "{root}");
+        }
+        let always = Login::new("a", "b").with_property("Context", json!("x")).session_request(&json!({}));
+        assert_eq!(always, json!({"UserName": "a", "Password": "b", "Context": "x"}));
     }
 }

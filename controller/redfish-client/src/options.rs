@@ -29,6 +29,12 @@ pub struct Options {
     pub keep_alive: bool,
     /// Whether to log in for a session. Without, each request carries the password (HTTP Basic).
     pub sessions: bool,
+    /// How long a refused password is not tried again: services lock an account after a few wrong ones.
+    pub login_pause: Duration,
+    /// Whether a service that speaks only TLS 1.0 or 1.1, or only ciphers that rustls leaves out, is spoken to by
+    /// OpenSSL. What such a connection hides can be found out; for BMCs without newer firmware, on a closed network.
+    /// Needs the feature `legacy-tls`; without it a client with this option cannot be made.
+    pub legacy_tls: bool,
 }
 
 impl Default for Options {
@@ -44,6 +50,8 @@ impl Default for Options {
             body_limit: 8 << 20,
             keep_alive: true,
             sessions: true,
+            login_pause: Duration::from_secs(10),
+            legacy_tls: false,
         }
     }
 }

@@ -21,7 +21,9 @@ pub(crate) struct Failure<'a> {
 pub(crate) fn is_worth_another(failure: &Failure<'_>) -> bool {
     let harmless = failure.method == Method::GET || failure.method == Method::HEAD;
     match failure.error {
-        RedfishError::Connection { sent, .. } => harmless || !sent,
+        // A kept connection that the service has closed is found out by using it. Setting the same values again, and
+        // deleting again, does no harm; a post never uses a kept connection.
+        RedfishError::Connection { sent, .. } => failure.method != Method::POST || !sent,
         // A body that is no JSON comes from a proxy or a service that is still starting.
         RedfishError::Timeout { .. } | RedfishError::Body { .. } => harmless,
         RedfishError::Refused { status, fault, .. } => match *status {
@@ -72,6 +74,8 @@ mod tests {
         let cases = [
             (Method::GET, broken(true), true),
             (Method::POST, broken(true), false),
+            (Method::PATCH, broken(true), true),
+            (Method::DELETE, broken(true), true),
             (Method::POST, broken(false), true),
             (Method::GET, refused(500, ""), true),
             (Method::PATCH, refused(500, ""), false),

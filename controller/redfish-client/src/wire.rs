@@ -1,9 +1,11 @@
 //! One HTTP exchange with one service, within its limits: requests at once, silence, size of a body, redirects. Knows
 //! nothing of sessions or retries.
 
+mod explain;
+#[cfg(feature = "legacy-tls")]
+mod legacy;
 mod long;
 
-use std::error::Error as _;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -33,8 +35,14 @@ pub(crate) struct Request<'a> {
 
 pub(crate) struct Wire {
     http: reqwest::Client,
+    /// As `http`, for posts, each on a connection of its own: of a post on a kept connection that breaks nobody knows
+    /// whether it was carried out. Made when the first one is.
+    fresh: OnceLock<reqwest::Client>,
     /// As `http`, for exchanges that are long by nature; made when the first one is.
     patient: OnceLock<reqwest::Client>,
+    tls: rustls::ClientConfig,
+    #[cfg(feature = "legacy-tls")]
+    legacy: Option<legacy::Legacy>,
     options: Options,
     base: Url,
     slots: Semaphore,
@@ -44,13 +52,23 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(service: &str, options: &Options) -> Result<Self, RedfishError> {
-        let base = base(service)?;
-        let http = http_client(options, Some(options.read_timeout))
-            .map_err(|problem| RedfishError::Trust { url: base.to_string(), problem })?;
+        let base = explain::base(service)?;
+        let trust = |problem: String| RedfishError::Trust { url: base.to_string(), problem };
+        let tls = options.trust.client_config().map_err(trust)?;
+        let http = http_client(options, &tls, Some(options.read_timeout), options.keep_alive).map_err(trust)?;
+        if options.legacy_tls && cfg!(not(feature = "legacy-tls")) {
+            return Err(trust("this program was built without legacy tls; build it with the feature".to_owned()));
+        }
+        #[cfg(feature = "legacy-tls")]
+        let legacy = options.legacy_tls.then(|| legacy::Legacy::new(&base, options)).transpose().map_err(trust)?;
         let slots = Semaphore::new(options.concurrency.max(1));
         Ok(Self {
             http,
+            fresh: OnceLock::new(),
             patient: OnceLock::new(),
+            tls,
+            #[cfg(feature = "legacy-tls")]
+            legacy,
             options: options.clone(),
             base,
             slots,
@@ -71,18 +89,18 @@ impl Wire {
         authenticate: &HeaderMap,
         until: Instant,
     ) -> Result<Answer, RedfishError> {
-        let mut to = request.to.clone();
+        let mut path = request.to.as_str().to_owned();
         for _ in 0..=REDIRECTS {
-            let answer = self.once(Request { to: &to, ..request }, authenticate, until).await?;
+            let answer = self.once(request, &path, authenticate, until).await?;
             if !answer.status.is_redirection() || answer.status == http::StatusCode::NOT_MODIFIED {
                 return Ok(answer);
             }
-            to = self.redirected(request.method, &to, &answer)?;
+            path = self.redirected(request, &path, &answer)?;
         }
         Err(RedfishError::Redirect {
             method: request.method.clone(),
             url: self.url(request.to),
-            location: to.to_string(),
+            location: path,
             problem: format!("more than {REDIRECTS} redirects"),
         })
     }
@@ -90,6 +108,7 @@ impl Wire {
     async fn once(
         &self,
         request: Request<'_>,
+        path: &str,
         authenticate: &HeaderMap,
         until: Instant,
     ) -> Result<Answer, RedfishError> {
@@ -100,14 +119,22 @@ impl Wire {
             Ok(slot) => slot.ok(),
             Err(_) => return Err(late()),
         };
-        // Headers are built for each request: one that is left over from the last has broken clients before.
-        let mut outgoing = self.http.request(request.method.clone(), &url).headers(authenticate.clone());
-        outgoing = outgoing
-            .header(header::ACCEPT, HeaderValue::from_static("application/json"))
-            .header("OData-Version", HeaderValue::from_static("4.0"));
-        if let Some(etag) = request.if_match {
-            outgoing = outgoing.header(header::IF_MATCH, etag);
+        // Headers are built for each request: one that is left over from the last has broken clients before. Nothing is
+        // said of encodings: some change the ETag with them, others refuse any word of them.
+        let mut headers = authenticate.clone();
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert("OData-Version", HeaderValue::from_static("4.0"));
+        if let Some(etag) = request.if_match.and_then(|etag| HeaderValue::from_str(etag).ok()) {
+            headers.insert(header::IF_MATCH, etag);
         }
+        #[cfg(feature = "legacy-tls")]
+        if let Some(legacy) = self.legacy.as_ref().filter(|legacy| legacy.is_needed()) {
+            let exchange = legacy.exchange(self, request, path, &headers);
+            return timeout_at(until, exchange).await.unwrap_or_else(|_| Err(late()));
+        }
+        let http = if request.method == Method::POST { self.fresh()? } else { &self.http };
+        let at = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
+        let mut outgoing = http.request(request.method.clone(), at).headers(headers.clone());
         if let Some(body) = request.body {
             outgoing = outgoing.json(body);
         }
@@ -118,18 +145,28 @@ impl Wire {
             tracing::debug!(method = %request.method, %url, status = status.as_u16(), bytes = body.len(), "redfish");
             Ok(Answer { status, headers, body })
         };
-        timeout_at(until, exchange).await.unwrap_or_else(|_| Err(late()))
+        let answer = timeout_at(until, exchange).await.unwrap_or_else(|_| Err(late()));
+        #[cfg(feature = "legacy-tls")]
+        if let (Err(RedfishError::Handshake { .. }), Some(legacy)) = (&answer, &self.legacy) {
+            let exchange = legacy.exchange(self, request, path, &headers);
+            return timeout_at(until, exchange).await.unwrap_or_else(|_| Err(late()));
+        }
+        answer
     }
 
     async fn read(&self, request: Request<'_>, mut answer: reqwest::Response) -> Result<Bytes, RedfishError> {
+        let too_large = || RedfishError::Body {
+            method: request.method.clone(),
+            url: self.url(request.to),
+            problem: format!("the answer is larger than {} bytes", self.body_limit),
+        };
+        if answer.content_length().is_some_and(|length| length > self.body_limit as u64) {
+            return Err(too_large());
+        }
         let mut body = BytesMut::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| self.explain(request, &error, true))? {
             if body.len() + chunk.len() > self.body_limit {
-                return Err(RedfishError::Body {
-                    method: request.method.clone(),
-                    url: self.url(request.to),
-                    problem: format!("the answer is larger than {} bytes", self.body_limit),
-                });
+                return Err(too_large());
             }
             body.extend_from_slice(&chunk);
         }
@@ -140,47 +177,59 @@ impl Wire {
         })
     }
 
-    /// Only reads are sent again elsewhere, and only within this service: a write and a password go nowhere else.
-    fn redirected(&self, method: &Method, from: &Reference, answer: &Answer) -> Result<Reference, RedfishError> {
+    /// Only reads are sent again elsewhere, and only within this service: a write and a password go nowhere else. The
+    /// path is followed as it is spelt: some services know a resource only with the slash that its normal form lacks.
+    fn redirected(&self, request: Request<'_>, from: &str, answer: &Answer) -> Result<String, RedfishError> {
         let location = answer.text_header(&header::LOCATION).unwrap_or_default().to_owned();
-        let refuse = |problem: String| RedfishError::Redirect {
-            method: method.clone(),
-            url: self.url(from),
+        let refuse = |problem: &str| RedfishError::Redirect {
+            method: request.method.clone(),
+            url: self.url(request.to),
             location: location.clone(),
-            problem,
+            problem: problem.to_owned(),
         };
-        if method != Method::GET {
-            return Err(refuse("a write is not sent to another place; use that address for the service".to_owned()));
+        if request.method != Method::GET {
+            return Err(refuse("a write is not sent to another place; use that address for the service"));
         }
-        let joined = self.base.join(from.as_str()).and_then(|from| from.join(&location));
-        let target = joined.map_err(|error| refuse(error.to_string()))?;
+        let joined = self.base.join(from).and_then(|from| from.join(&location));
+        let target = joined.map_err(|error| refuse(&error.to_string()))?;
         if target.host_str() != self.base.host_str()
             || target.port_or_known_default() != self.base.port_or_known_default()
+            || target.scheme() != self.base.scheme()
         {
-            return Err(refuse("credentials are not sent to another service; use that address for it".to_owned()));
+            return Err(refuse("credentials are not sent to another service; use that address for it"));
         }
-        // The normal form has no trailing slash, so a service that redirects to the form with one would loop.
-        Reference::parse(target.as_str()).filter(|to| to != from).ok_or_else(|| refuse("leads nowhere new".to_owned()))
+        let path = match target.query() {
+            Some(query) => format!("{}?{query}", target.path()),
+            None => target.path().to_owned(),
+        };
+        if path == from { Err(refuse("leads nowhere new")) } else { Ok(path) }
     }
 
-    fn explain(&self, request: Request<'_>, error: &reqwest::Error, answering: bool) -> RedfishError {
-        let (method, url) = (request.method.clone(), self.url(request.to));
-        let why = root_cause(error);
-        if let Some(why) = certificate_problem(error) {
-            return RedfishError::Certificate { url, why };
+    fn fresh(&self) -> Result<&reqwest::Client, RedfishError> {
+        if let Some(client) = self.fresh.get() {
+            return Ok(client);
         }
-        if error.is_timeout() && !error.is_connect() {
-            return RedfishError::Timeout { method, url, after: self.read_timeout };
-        }
-        RedfishError::Connection { method, url, why, sent: answering || !error.is_connect() }
+        let made = self.another(Some(self.read_timeout))?;
+        Ok(self.fresh.get_or_init(|| made))
+    }
+
+    /// Another client that keeps no connections.
+    fn another(&self, silence: Option<Duration>) -> Result<reqwest::Client, RedfishError> {
+        http_client(&self.options, &self.tls, silence, false)
+            .map_err(|problem| RedfishError::Trust { url: self.base.to_string(), problem })
     }
 }
 
-fn http_client(options: &Options, silence: Option<Duration>) -> Result<reqwest::Client, String> {
+fn http_client(
+    options: &Options,
+    tls: &rustls::ClientConfig,
+    silence: Option<Duration>,
+    keep_alive: bool,
+) -> Result<reqwest::Client, String> {
     let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(options.trust.client_config()?)
+        .tls_backend_preconfigured(tls.clone())
         .connect_timeout(options.connect_timeout)
-        .pool_max_idle_per_host(if options.keep_alive { options.concurrency } else { 0 })
+        .pool_max_idle_per_host(if keep_alive { options.concurrency } else { 0 })
         .redirect(Policy::none())
         .http1_only()
         // A proxy meant for the internet does not lead to a BMC.
@@ -188,72 +237,5 @@ fn http_client(options: &Options, silence: Option<Duration>) -> Result<reqwest::
     if let Some(silence) = silence {
         builder = builder.read_timeout(silence);
     }
-    builder.build().map_err(|error| root_cause(&error))
-}
-
-/// The root of a service: scheme, host and port, nothing else.
-fn base(service: &str) -> Result<Url, RedfishError> {
-    let wrong = |url: &str, problem: &str| RedfishError::Address { url: url.to_owned(), problem: problem.to_owned() };
-    let mut url = Url::parse(service).map_err(|error| wrong("(unreadable)", &format!("{error}; give https://HOST")))?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong(url.host_str().unwrap_or_default(), "holds a user or password; give them apart"));
-    }
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(wrong(url.as_str(), "is not http or https with a host"));
-    }
-    url.set_path("");
-    url.set_query(None);
-    url.set_fragment(None);
-    Ok(url)
-}
-
-fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause = error.source();
-    while let Some(below) = cause.and_then(std::error::Error::source) {
-        cause = Some(below);
-    }
-    cause.map_or_else(|| error.to_string(), ToString::to_string)
-}
-
-/// What is wrong with the certificate, if that is the matter.
-fn certificate_problem(error: &reqwest::Error) -> Option<String> {
-    let mut cause = error.source();
-    while let Some(here) = cause {
-        if let Some(rustls::Error::InvalidCertificate(problem)) = here.downcast_ref() {
-            let remedy = "give the authority that signed it, or its fingerprint";
-            return Some(match problem {
-                rustls::CertificateError::ApplicationVerificationFailure => {
-                    format!("it has another fingerprint than expected; if the change is wanted, {remedy}")
-                }
-                problem => format!("{problem}; {remedy}"),
-            });
-        }
-        // The source of an io::Error leaves out the error that it wraps.
-        let wrapped = here.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        cause = match wrapped {
-            Some(wrapped) => Some(wrapped),
-            None => here.source(),
-        };
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn service_addresses() {
-        for (service, wanted) in [
-            ("https://10.0.0.7", "https://10.0.0.7/"),
-            ("https://bmc:8443/redfish/v1/?x#y", "https://bmc:8443/"),
-            ("http://[fd00::7]:8000/", "http://[fd00::7]:8000/"),
-        ] {
-            assert_eq!(base(service).unwrap().as_str(), wanted);
-        }
-        for service in ["10.0.0.7", "ftp://bmc", "https://admin:s3cr3t@bmc", "https://"] {
-            let error = base(service).unwrap_err().to_string();
-            assert!(error.contains("redfish service") && !error.contains("s3cr3t"), "{error}");
-        }
-    }
+    builder.build().map_err(|error| explain::root_cause(&error))
 }

@@ -40,7 +40,7 @@ async fn a_collection_is_read_through_its_pages_and_gaps() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_starting_is_waited_for() {
+async fn q20_q77_a_service_that_is_starting_is_waited_for() {
     let service = Service::start(|_, before| match before {
         0 => answer(503, &[("Retry-After", "0")], "<html>starting</html>"),
         1 => answer(200, &[("Content-Type", "text/html")], "<html>starting</html>"),
@@ -73,7 +73,7 @@ async fn a_write_that_may_have_arrived_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn an_action_has_a_body_and_no_if_match() {
+async fn q2_q14_q17_an_action_has_a_body_and_no_if_match() {
     let service = Service::start(|seen, _| match seen.header("if-match") {
         Some(_) => status(412),
         None => status(204),
@@ -103,19 +103,22 @@ async fn climbed(etag: &'static str, takes: fn(&Seen) -> bool) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_etag_is_spelt_as_the_service_likes_it() {
+async fn q4_q6_q8_the_etag_is_spelt_as_the_service_likes_it() {
     let strong = climbed("W/\"7\"", |seen| seen.header("if-match") == Some("\"7\"")).await;
     assert_eq!(strong, ["W/\"7\"", "W/\"7\"", "\"7\""]);
     let plain = climbed("\"7-gzip\"", |seen| seen.header("if-match") == Some("\"7\"")).await;
     assert_eq!(plain, ["\"7-gzip\"", "\"7-gzip\"", "\"7\""]);
     let none = climbed("\"7\"", |seen| seen.header("if-match").is_none()).await;
     assert_eq!(none, ["\"7\"", "\"7\"", "-"]);
+    // Two pairs of quotes become one.
+    let twice = climbed("\"\"7\"\"", |seen| seen.header("if-match") == Some("\"7\"")).await;
+    assert_eq!(twice, ["\"7\""]);
     let good = climbed("\"7\"", |seen| seen.header("if-match") == Some("\"7\"")).await;
     assert_eq!(good, ["\"7\""]);
 }
 
 #[tokio::test]
-async fn a_service_without_etags_that_wants_one_gets_the_star() {
+async fn q1_a_service_without_etags_that_wants_one_gets_the_star() {
     let service = Service::start(|seen, _| match (seen.method.as_str(), seen.header("if-match")) {
         ("GET", _) => ok(&json!({"Id": "1"})),
         (_, Some("*")) => status(204),

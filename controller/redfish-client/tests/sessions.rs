@@ -1,11 +1,11 @@
 //! One session per service, ended when it is over, and the password where there can be none.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that fails should panic")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test that fails should panic")]
 
 mod common;
 
 use common::{Seen, Service, answer, ok, root, status};
-use redfish_client::RedfishError;
+use redfish_client::{Client, Login, Options, RedfishError, Reference};
 use serde_json::json;
 
 fn created(number: usize) -> axum::response::Response {
@@ -26,7 +26,7 @@ async fn service(expired: fn(&Seen) -> bool) -> Service {
 }
 
 #[tokio::test]
-async fn many_calls_share_one_session_that_is_ended() {
+async fn q24_q25_many_calls_share_one_session_that_is_ended() {
     let service = service(|_| false).await;
     let client = service.client(|_| ());
     let calls = (0..20).map(|_| client.get("/redfish/v1/Systems/1"));
@@ -40,13 +40,99 @@ async fn many_calls_share_one_session_that_is_ended() {
 }
 
 #[tokio::test]
-async fn a_session_that_ran_out_is_renewed_once_for_all() {
+async fn q28_a_session_that_ran_out_is_renewed_once_for_all() {
     let service = service(|seen| seen.header("x-auth-token") == Some("token-0")).await;
     let client = service.client(|_| ());
     let calls = (0..8).map(|_| client.get("/redfish/v1/Systems/1"));
     futures::future::try_join_all(calls).await.unwrap();
     let logins = service.lines().iter().filter(|line| *line == "POST /redfish/v1/Sessions").count();
     assert_eq!(logins, 2);
+    client.close().await;
+    // The one that ran out is ended too: to the service it may still be there.
+    let mut ended: Vec<String> = service.lines().into_iter().filter(|line| line.starts_with("DELETE")).collect();
+    ended.sort();
+    assert_eq!(ended, ["DELETE /redfish/v1/Sessions/0", "DELETE /redfish/v1/Sessions/1"]);
+}
+
+#[tokio::test]
+async fn there_is_never_more_than_one_session() {
+    // A resource that refuses every session must not leave a trail of them.
+    let service = service(|seen| seen.path == "/redfish/v1/Odd").await;
+    let client = service.client(|_| ());
+    for _ in 0..5 {
+        client.get("/redfish/v1/Odd").await.unwrap_err();
+        client.get("/redfish/v1/Systems/1").await.unwrap();
+    }
+    let (mut open, mut most) = (0_i32, 0);
+    for line in service.lines() {
+        match line.split_once(' ').unwrap().0 {
+            "POST" => open += 1,
+            "DELETE" => open -= 1,
+            _ => most = most.max(open),
+        }
+    }
+    assert_eq!((open, most), (1, 1), "{:?}", service.lines());
+    // Whoever forgets to close it is cleaned up after.
+    drop(client);
+    for _ in 0..100 {
+        if service.lines().last().unwrap().starts_with("DELETE") {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("not ended: {:?}", service.lines().last());
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_tried_once_for_many_calls() {
+    let service = Service::start(|seen, _| match seen.method.as_str() {
+        "GET" => root(),
+        _ => answer(401, &[], r#"{"error":{"@Message.ExtendedInfo":[{"Message":"Account locked."}]}}"#),
+    });
+    let service = service.await;
+    for sessions in [true, false] {
+        let client = service.client(|options| options.sessions = sessions);
+        let before = service.seen().len();
+        let (act, nothing) = (Reference::parse("/redfish/v1/act").unwrap(), json!({}));
+        let calls = (0..10).map(|_| client.post(&act, &nothing));
+        for outcome in futures::future::join_all(calls).await {
+            let error = outcome.unwrap_err();
+            assert!(matches!(&error, RedfishError::Unauthorized { .. }), "{error}");
+            assert!(error.to_string().contains("Account locked"), "{error}");
+        }
+        let tries = service.seen()[before..].iter().filter(|seen| seen.method == "POST").count();
+        assert_eq!(tries, 1, "with sessions: {sessions}");
+    }
+}
+
+#[tokio::test]
+async fn q29_a_password_that_must_be_changed_first_is_its_own_error() {
+    let body = r#"{"error":{"@Message.ExtendedInfo":[{"MessageId":"Base.1.16.PasswordChangeRequired"}]}}"#;
+    let service = Service::start(move |seen, before| match seen.path.as_str() {
+        "/redfish/v1" => root(),
+        "/redfish/v1/Sessions" => created(before),
+        _ => answer(403, &[], body),
+    });
+    let error = service.await.client(|_| ()).get("/redfish/v1/Systems").await.unwrap_err();
+    assert!(matches!(&error, RedfishError::PasswordChangeRequired { .. }), "{error}");
+    assert!(error.to_string().contains("password of user \"admin\" must be changed"), "{error}");
+}
+
+#[tokio::test]
+async fn q26_a_vendor_gets_its_field_where_its_name_is_shown() {
+    let service = Service::start(|seen, before| match (seen.path.as_str(), seen.body.get("Oem")) {
+        ("/redfish/v1", _) => ok(&json!({
+            "Oem": {"Huawei": {}}, "Links": {"Sessions": {"@odata.id": "/redfish/v1/Sessions"}},
+        })),
+        ("/redfish/v1/Sessions", Some(oem)) if oem["Huawei"]["Domain"] == "LocaliBMC" => created(before),
+        ("/redfish/v1/Sessions", _) => status(400),
+        _ if seen.header("x-auth-token").is_some() => ok(&json!({"Id": "1"})),
+        _ => status(401),
+    });
+    let service = service.await;
+    let login = Login::new("admin", "s3cr3t").with_oem("Huawei", json!({"Domain": "LocaliBMC"}));
+    let client = Client::new(&format!("http://{}", service.address), Some(login), Options::default()).unwrap();
+    client.get("/redfish/v1/Systems/1").await.unwrap();
 }
 
 #[tokio::test]
@@ -63,7 +149,7 @@ async fn a_refused_password_is_tried_no_further() {
 }
 
 #[tokio::test]
-async fn a_full_table_of_sessions_falls_back_to_the_password() {
+async fn q24_a_full_table_of_sessions_falls_back_to_the_password() {
     let full = r#"{"error":{"@Message.ExtendedInfo":[{"MessageId":"IDRAC.2.8.RAC0218"}]}}"#;
     let service = Service::start(move |seen, _| match (seen.path.as_str(), seen.header("authorization")) {
         ("/redfish/v1", None) => root(),

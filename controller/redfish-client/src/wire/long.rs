@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use http::{HeaderMap, Method, header};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Request, Wire, http_client};
+use super::{Request, Wire};
 use crate::answer::Answer;
 use crate::compressed::plain;
 use crate::push::Upload;
@@ -86,8 +86,7 @@ impl Wire {
         if let Some(client) = self.patient.get() {
             return Ok(client);
         }
-        let made = http_client(&self.options, None)
-            .map_err(|problem| RedfishError::Trust { url: self.base.to_string(), problem })?;
+        let made = self.another(None)?;
         Ok(self.patient.get_or_init(|| made))
     }
 }

@@ -1,0 +1,4 @@
+//! Error bodies.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| redfish_client::fuzzing::fault(data));

@@ -1,0 +1,4 @@
+//! ETag, Location, Retry-After, and links.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| redfish_client::fuzzing::headers(data));

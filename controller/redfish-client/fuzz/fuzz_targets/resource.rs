@@ -1,0 +1,4 @@
+//! Bodies of resources.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| redfish_client::fuzzing::resource(data));

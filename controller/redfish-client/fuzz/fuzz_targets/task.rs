@@ -1,0 +1,4 @@
+//! Tasks and their monitors.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| redfish_client::fuzzing::task(data));
