@@ -83,6 +83,12 @@ pub struct BiosDescription {
     /// Whether a change holds only after a reset of the server; none when the registry does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reset_required: Option<bool>,
+    /// Whether firmware's own menus hide it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
+    /// Other settings that decide over it, as by the registry; how, only the BMC judges.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
 }
 
 /// One word that a setting may be set to.

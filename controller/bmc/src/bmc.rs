@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 
 use crate::{
-    Bios, BiosValue, BmcError, BootOverride, Capabilities, ConsoleAccess, ConsoleStream, FirmwareImage, FirmwareJob,
-    FirmwareProgress, Identity, InsertedMedia, Inventory, LogEntry, MediaKind, MediaSlot, Medium, PowerAction,
-    PowerState, ReadBack, SecureBoot, Sensor, Subscription, SubscriptionId,
+    Bios, BiosValue, BmcError, BootOverride, Capabilities, ConsoleAccess, ConsoleStream, EventStream, FirmwareFile,
+    FirmwareImage, FirmwareJob, FirmwareProgress, FirmwareWays, Identity, InsertedMedia, Inventory, KnownSubscription,
+    LogEntry, MediaKind, MediaSlot, Medium, PowerAction, PowerState, ReadBack, SecureBoot, Sensor, Subscription,
+    SubscriptionId,
 };
 
 /// A server's management controller. Cheap to share; calls to one BMC are carried out one after the other.
@@ -109,9 +110,30 @@ pub trait Bmc: Send + Sync {
         Err(unsupported(&format!("changing bios settings ({})", names.join(", "))))
     }
 
+    /// Asks for firmware's own defaults of all settings, at the next boot.
+    async fn reset_bios(&self) -> Result<ReadBack, BmcError> {
+        Err(unsupported("resetting bios settings to their defaults"))
+    }
+
+    /// Takes back the settings that were wished for and do not hold yet.
+    async fn discard_pending_bios(&self) -> Result<ReadBack, BmcError> {
+        Err(unsupported("taking back bios settings that wait"))
+    }
+
     /// Starts to put new firmware on the BMC or a part of the server; [`Bmc::firmware_progress`] follows it.
     async fn start_firmware_update(&self, image: &FirmwareImage) -> Result<FirmwareJob, BmcError> {
         Err(unsupported(&format!("updating firmware from {image}")))
+    }
+
+    /// In which ways the BMC takes new firmware.
+    async fn firmware_ways(&self) -> Result<FirmwareWays, BmcError> {
+        Err(unsupported("asking how firmware can be updated"))
+    }
+
+    /// As [`Bmc::start_firmware_update`], with an image that is sent rather than fetched. Made once: what was sent is
+    /// gone.
+    async fn push_firmware_update(&self, file: FirmwareFile) -> Result<FirmwareJob, BmcError> {
+        Err(unsupported(&format!("sending the firmware {}", file.name)))
     }
 
     /// How far a firmware update is. The job may be kept in writing and asked for by another process.
@@ -128,6 +150,21 @@ pub trait Bmc: Send + Sync {
     /// Ends a subscription; that it is not there any more is a success.
     async fn unsubscribe(&self, subscription: &SubscriptionId) -> Result<(), BmcError> {
         Err(unsupported(&format!("ending the subscription {subscription}")))
+    }
+
+    /// The subscriptions that the BMC holds, whoever made them.
+    async fn subscriptions(&self) -> Result<Vec<KnownSubscription>, BmcError> {
+        Err(unsupported("listing subscriptions"))
+    }
+
+    /// Asks the BMC to send an event to all who subscribed, to see whether it arrives.
+    async fn send_test_event(&self) -> Result<(), BmcError> {
+        Err(unsupported("sending a test event"))
+    }
+
+    /// Opens a stream of events from the BMC, which needs no way from it to us. It holds one connection.
+    async fn events(&self) -> Result<Box<dyn EventStream>, BmcError> {
+        Err(unsupported("listening to events"))
     }
 
     /// The newest entries of the BMC's logs, newest first, at most `limit` of them in all.

@@ -37,6 +37,44 @@ impl fmt::Display for FirmwareImage {
     }
 }
 
+/// The ways in which a BMC takes new firmware, as it says itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FirmwareWays {
+    /// Whether it fetches images by itself ([`crate::Bmc::start_firmware_update`]).
+    pub fetches: bool,
+    /// How it fetches, as `HTTP`, `HTTPS`, `NFS`; empty when it does not say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<String>,
+    /// Whether images can be pushed to it with targets ([`crate::Bmc::push_firmware_update`]).
+    pub takes_forms: bool,
+    /// Whether images can be pushed to it as they are.
+    pub takes_files: bool,
+    /// What can be updated by name; empty when it does not say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// Which times to apply it can be asked for, as `Immediate`, `OnReset`; empty when it does not say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub apply_times: Vec<String>,
+    /// The largest image in bytes, where told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest: Option<u64>,
+}
+
+/// An image to push to a BMC, byte by byte, so that it is never whole in memory.
+pub struct FirmwareFile {
+    /// What it is called; some BMCs look at its ending.
+    pub name: String,
+    /// Its exact length in bytes.
+    pub length: u64,
+    /// Its bytes.
+    pub bytes: futures::stream::BoxStream<'static, std::io::Result<bytes::Bytes>>,
+    /// Paths of the firmware inventory to update; empty: what the image itself is for.
+    pub targets: Vec<String>,
+    /// When it is to be used.
+    pub apply: FirmwareApply,
+}
+
 /// A firmware update that was started: what the BMC calls it. Plain text, so that it can be kept and asked for later.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -16,6 +16,18 @@ pub enum Health {
     Critical,
 }
 
+impl Health {
+    /// A severity from any spelling of the three words that BMCs use.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        match word.to_ascii_lowercase().as_str() {
+            "ok" | "informational" | "info" | "normal" => Some(Self::Ok),
+            "warning" | "caution" => Some(Self::Warning),
+            "critical" | "error" | "fatal" => Some(Self::Critical),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

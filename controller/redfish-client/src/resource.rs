@@ -139,7 +139,9 @@ pub(crate) fn link(value: &Value) -> Option<Reference> {
 /// The object under `key`, up to `levels` below `value`: OEM actions stand below their vendor's name.
 fn nested<'a>(value: &'a Value, key: &str, levels: usize) -> Option<&'a Value> {
     let fields = value.as_object()?;
-    fields.get(key).or_else(|| {
+    // Dell writes the schema and its version before the hash.
+    let found = fields.get(key).or_else(|| fields.iter().find(|(name, _)| name.ends_with(key)).map(|(_, found)| found));
+    found.or_else(|| {
         let below = levels.checked_sub(1)?;
         fields.values().find_map(|field| nested(field, key, below))
     })
@@ -189,7 +191,10 @@ mod tests {
                 "@Redfish.ActionInfo": "/redfish/v1/Systems/1/ResetActionInfo",
             },
             "#NoTarget": {},
-            "Oem": {"Acme": {"#Acme.Blink": {"target": "/redfish/v1/blink"}}},
+            "Oem": {
+                "Acme": {"#Acme.Blink": {"target": "/redfish/v1/blink"}},
+                "DellManager.v1_0_0#DellManager.ClearPending": {"target": "/redfish/v1/clear"},
+            },
         }}));
         let reset = system.action("ComputerSystem.Reset").unwrap();
         assert_eq!(reset.target.id(), "ComputerSystem.Reset");
@@ -198,5 +203,6 @@ mod tests {
         assert_eq!(reset.info.unwrap().id(), "ResetActionInfo");
         assert_eq!(system.action("NoTarget"), None);
         assert_eq!(system.action("Acme.Blink").unwrap().target.as_str(), "/redfish/v1/blink");
+        assert_eq!(system.action("DellManager.ClearPending").unwrap().target.as_str(), "/redfish/v1/clear");
     }
 }

@@ -5,7 +5,7 @@ use http::StatusCode;
 use serde_json::Value;
 
 use crate::resource::{look, text};
-use crate::{Fault, Reference};
+use crate::{Fault, Reference, Resource};
 
 /// How a task stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,14 @@ pub enum TaskState {
         /// Its messages.
         fault: Fault,
     },
+}
+
+impl TaskState {
+    /// What `task`, a `Task` or a `Job`, says of itself.
+    #[must_use]
+    pub fn of(task: &Resource) -> Self {
+        state(StatusCode::OK, Some(task.body()))
+    }
 }
 
 /// How following a task ended.

@@ -42,6 +42,23 @@ impl RedfishBmc {
             _ => BmcError::Protocol { address, act, why },
         }
     }
+
+    /// As [`RedfishBmc::explain`], of a write: what the BMC calls wrong in itself stays wrong.
+    pub(super) fn explain_write(&self, act: &str, error: RedfishError) -> BmcError {
+        let wrong = matches!(error.status(), Some(StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY));
+        match self.explain(act, error) {
+            BmcError::Protocol { why, .. } if wrong => self.wrong(act, why),
+            other => other,
+        }
+    }
+
+    pub(super) fn wrong(&self, act: &str, why: String) -> BmcError {
+        BmcError::Refused { address: self.address.to_string(), act: act.to_owned(), why }
+    }
+
+    pub(super) fn unsupported(&self, act: &str, why: String) -> BmcError {
+        BmcError::Unsupported { act: format!("bmc {}, {act}", self.address), why }
+    }
 }
 
 /// Whether a service refuses for want of a licence.

@@ -1,20 +1,32 @@
 //! [`Bmc`] over Redfish: which resource is the server, which calls an act is made of, and what their answers mean for
 //! the caller. How a service must be spoken to is `redfish-client`'s business.
 
+mod bios;
 mod boot;
 mod capabilities;
+mod console;
 mod errors;
+mod events;
+mod firmware;
 mod identify;
 mod inventory;
+mod logs;
+mod managers;
 mod media;
 mod power;
 mod quirks;
+mod secure_boot;
 mod sensors;
+mod settle;
 mod survey;
 mod system;
 #[cfg(test)]
 mod tests;
+mod time;
 mod value;
+mod work;
+
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use redfish_client::{Client, Login, Options, Reference, Trust};
@@ -22,8 +34,7 @@ use tokio::sync::OnceCell;
 
 use crate::power::Patience;
 use crate::{
-    Address, Bmc, BmcError, BootOverride, Capabilities, Credentials, Identity, InsertedMedia, Inventory, MediaKind,
-    MediaSlot, Medium, PowerAction, PowerState, ReadBack, Sensor,
+    Address, Bios, BiosValue, Bmc, BmcError, BootOverride, Capabilities, ConsoleAccess, Credentials, EventStream, FirmwareFile, FirmwareImage, FirmwareJob, FirmwareProgress, FirmwareWays, Identity, InsertedMedia, Inventory, KnownSubscription, LogEntry, MediaKind, MediaSlot, Medium, PowerAction, PowerState, ReadBack, SecureBoot, Sensor, Subscription, SubscriptionId,
 };
 
 /// One BMC that speaks Redfish, with at most one session.
@@ -101,5 +112,73 @@ impl Bmc for RedfishBmc {
 
     async fn close(&self) {
         self.client.close().await;
+    }
+
+    async fn secure_boot(&self) -> Result<SecureBoot, BmcError> {
+        self.read_secure_boot().await
+    }
+
+    async fn set_secure_boot(&self, enabled: bool) -> Result<ReadBack, BmcError> {
+        self.write_secure_boot(enabled).await
+    }
+
+    async fn bios(&self) -> Result<Bios, BmcError> {
+        self.read_bios().await
+    }
+
+    async fn set_bios(&self, wanted: &BTreeMap<String, BiosValue>) -> Result<ReadBack, BmcError> {
+        self.write_bios(wanted).await
+    }
+
+    async fn reset_bios(&self) -> Result<ReadBack, BmcError> {
+        self.restore_bios().await
+    }
+
+    async fn discard_pending_bios(&self) -> Result<ReadBack, BmcError> {
+        RedfishBmc::discard_pending_bios(self).await
+    }
+
+    async fn firmware_ways(&self) -> Result<FirmwareWays, BmcError> {
+        self.read_firmware_ways().await
+    }
+
+    async fn start_firmware_update(&self, image: &FirmwareImage) -> Result<FirmwareJob, BmcError> {
+        self.fetch_firmware(image).await
+    }
+
+    async fn push_firmware_update(&self, file: FirmwareFile) -> Result<FirmwareJob, BmcError> {
+        self.push_firmware(file).await
+    }
+
+    async fn firmware_progress(&self, job: &FirmwareJob) -> Result<FirmwareProgress, BmcError> {
+        self.read_firmware_progress(job).await
+    }
+
+    async fn subscribe(&self, subscription: &Subscription) -> Result<SubscriptionId, BmcError> {
+        self.create_subscription(subscription).await
+    }
+
+    async fn unsubscribe(&self, subscription: &SubscriptionId) -> Result<(), BmcError> {
+        self.end_subscription(subscription).await
+    }
+
+    async fn subscriptions(&self) -> Result<Vec<KnownSubscription>, BmcError> {
+        self.list_subscriptions().await
+    }
+
+    async fn send_test_event(&self) -> Result<(), BmcError> {
+        self.submit_test_event().await
+    }
+
+    async fn events(&self) -> Result<Box<dyn EventStream>, BmcError> {
+        self.open_events().await
+    }
+
+    async fn log_entries(&self, limit: usize) -> Result<Vec<LogEntry>, BmcError> {
+        self.read_log_entries(limit).await
+    }
+
+    async fn console(&self) -> Result<Vec<ConsoleAccess>, BmcError> {
+        self.find_consoles().await
     }
 }

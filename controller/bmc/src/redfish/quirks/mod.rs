@@ -3,11 +3,15 @@
 //! A row is the last resort. What can be discovered, read back or tried again is dealt with for all BMCs alike where it
 //! happens, and has no row here. This room must not talk to BMCs: it is told who one is, and says what it is known for.
 
+mod console;
 mod rows;
+mod update;
 
 use redfish_client::Resource;
 
+pub(crate) use console::console_command;
 use rows::ROWS;
+pub(crate) use update::{OwnState, own_state, queues_of};
 
 /// What a BMC may be known for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,111 @@
+//! Firmware's settings over Redfish (`Bios`): what holds, what waits, what a registry allows, and changing it.
+//!
+//! Three resources play together: the one that says what holds, the one that takes wishes for the next boot
+//! (`@Redfish.Settings`), and a registry that describes each setting. Any of them may lack, or tell less than it should.
+
+mod find;
+mod registry;
+mod validate;
+mod values;
+mod write;
+
+use std::collections::BTreeMap;
+
+use redfish_client::Resource;
+use registry::Registry;
+
+use super::RedfishBmc;
+use crate::{Bios, BiosAttribute, BiosValue, BmcError};
+
+const READ: &str = "reading bios settings";
+
+/// The resources of one server's settings as they were read together.
+struct Settings {
+    /// What holds.
+    current: Resource,
+    /// Where wishes go; none where they go to `current` itself.
+    future: Option<Resource>,
+    registry: Option<Registry>,
+}
+
+impl Settings {
+    /// What holds, in the registry's words.
+    fn values(&self) -> BTreeMap<String, Option<BiosValue>> {
+        self.read(&self.current)
+    }
+
+    /// What is wished for and does not hold yet.
+    fn pending(&self) -> BTreeMap<String, BiosValue> {
+        let Some(future) = &self.future else { return BTreeMap::new() };
+        let current = self.values();
+        let wished = self.read(future).into_iter();
+        // Some show all settings there (HPE, Lenovo), some the changed ones only (Dell).
+        let changed = wished.filter(|(name, value)| value.is_some() && current.get(name) != Some(value));
+        changed.filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    fn read(&self, resource: &Resource) -> BTreeMap<String, Option<BiosValue>> {
+        let attributes = resource.value("Attributes").and_then(|attributes| attributes.as_object());
+        let read = attributes.into_iter().flatten().map(|(name, value)| {
+            let value = values::read(value);
+            (name.clone(), value.map(|value| self.in_words(name, value)))
+        });
+        read.collect()
+    }
+
+    /// A value as the registry writes it; some BMCs give what people call it instead.
+    fn in_words(&self, name: &str, value: BiosValue) -> BiosValue {
+        let entry = self.registry.as_ref().and_then(|registry| registry.get(name));
+        match (entry, &value) {
+            (Some(entry), BiosValue::Text(text)) => {
+                entry.word(text).map_or(value.clone(), |word| BiosValue::Text(word.to_owned()))
+            }
+            _ => value,
+        }
+    }
+
+    fn bios(&self) -> Bios {
+        let named = self.current.text("AttributeRegistry").map(str::to_owned);
+        let attributes = self.values().into_iter().map(|(name, value)| {
+            let entry = self.registry.as_ref().and_then(|registry| registry.get(&name));
+            let attribute = BiosAttribute {
+                value: value.filter(|_| !entry.is_some_and(|entry| entry.is_secret())),
+                read_only: entry.is_some_and(|entry| entry.read_only),
+                description: entry.map(registry::Entry::description),
+            };
+            (name, attribute)
+        });
+        Bios { registry: named, attributes: attributes.collect(), pending: self.pending() }
+    }
+}
+
+impl RedfishBmc {
+    pub(super) async fn read_bios(&self) -> Result<Bios, BmcError> {
+        self.bios_settings(READ).await.map(|settings| settings.bios())
+    }
+
+    async fn bios_settings(&self, act: &str) -> Result<Settings, BmcError> {
+        let current = self.bios_resource(act).await?;
+        if current.value("Attributes").is_none() {
+            return Err(self.unsupported(act, format!("{} shows no Attributes", current.uri())));
+        }
+        let future = match current.settings() {
+            Some(at) => self.client.find(&at).await.map_err(|error| self.explain(act, error))?,
+            None => None,
+        };
+        let registry = match current.text("AttributeRegistry") {
+            Some(name) => self.bios_registry(act, name).await?,
+            None => None,
+        };
+        Ok(Settings { current, future, registry })
+    }
+
+    async fn bios_resource(&self, act: &str) -> Result<Resource, BmcError> {
+        let system = self.system(act).await?;
+        let Some(at) = system.link("Bios") else {
+            return Err(self.unsupported(act, format!("{} has no Bios", system.uri())));
+        };
+        let found = self.client.find(&at).await.map_err(|error| self.explain(act, error))?;
+        found.ok_or_else(|| self.unsupported(act, format!("{at} is named and not there")))
+    }
+}
