@@ -141,6 +141,12 @@ impl RedfishBmc {
     }
 }
 
+/// What this room makes of `resource`, taken for each resource that it reads.
+#[cfg(test)]
+pub(super) fn decode_everything(resource: &Resource) -> String {
+    format!("{:?}", joined(of_system(resource), of_manager(resource, Some(resource), None)))
+}
+
 #[cfg(test)]
 mod tests {
     use redfish_client::Reference;

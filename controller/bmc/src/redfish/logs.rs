@@ -204,6 +204,13 @@ impl RedfishBmc {
     }
 }
 
+/// What this room makes of `resource`, taken for each resource that it reads.
+#[cfg(test)]
+pub(super) fn decode_everything(resource: &Resource) -> String {
+    let page = Page::read("log", resource);
+    format!("{:?} {:?} {:?} {}", page.entries, page.named, dated("log", resource.body()), page.total)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

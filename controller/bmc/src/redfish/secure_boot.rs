@@ -89,6 +89,12 @@ impl RedfishBmc {
     }
 }
 
+/// What this room makes of `resource`, taken for each resource that it reads.
+#[cfg(test)]
+pub(super) fn decode_everything(resource: &Resource) -> String {
+    format!("{:?}", state(resource))
+}
+
 #[cfg(test)]
 mod tests {
     use redfish_client::Reference;

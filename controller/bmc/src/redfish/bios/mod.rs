@@ -109,3 +109,11 @@ impl RedfishBmc {
         found.ok_or_else(|| self.unsupported(act, format!("{at} is named and not there")))
     }
 }
+
+/// What this room makes of `resource`, taken for each resource that it reads.
+#[cfg(test)]
+pub(super) fn decode_everything(resource: &Resource) -> String {
+    let registry = Registry::read(resource.body());
+    let settings = Settings { current: resource.clone(), future: Some(resource.clone()), registry };
+    format!("{:?}", settings.bios())
+}

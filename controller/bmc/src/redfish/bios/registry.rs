@@ -61,11 +61,6 @@ impl Registry {
     pub(super) fn get(&self, name: &str) -> Option<&Entry> {
         self.entries.get(name)
     }
-
-    #[cfg(test)]
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries.keys().map(String::as_str)
-    }
 }
 
 impl Entry {

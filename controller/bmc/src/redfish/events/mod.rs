@@ -203,3 +203,11 @@ impl EventStream for Stream {
         }
     }
 }
+
+/// What this room makes of `resource`, taken for each resource that it reads.
+#[cfg(test)]
+pub(super) fn decode_everything(resource: &Resource) -> String {
+    let wanted = Subscription { destination: String::new(), context: String::new() };
+    let asked = (requests(resource, &wanted), test_requests(resource, None));
+    format!("{:?} {:?} {asked:?}", known(resource), events_of(resource.body()))
+}

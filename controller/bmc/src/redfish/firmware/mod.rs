@@ -176,3 +176,10 @@ fn of_own_state(state: OwnState) -> FirmwareProgress {
         OwnState::Failed(why) => FirmwareProgress::Failed { why },
     }
 }
+
+/// What this room makes of `resource`, taken for each resource that it reads.
+#[cfg(test)]
+pub(super) fn decode_everything(resource: &Resource) -> String {
+    let ways = Ways::of(resource, Some(resource));
+    format!("{ways:?} {:?} {:?} {:?}", ways.shown(), own_state(resource).map(of_own_state), TaskState::of(resource))
+}

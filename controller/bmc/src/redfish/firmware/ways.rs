@@ -97,7 +97,7 @@ impl Fetch {
             return Err("the image's address has no scheme; give one such as https://HOST/PATH".to_owned());
         };
         let protocol = scheme.to_ascii_uppercase();
-        let listed = self.protocols.iter().any(|known| *known == protocol);
+        let listed = self.protocols.contains(&protocol);
         if !listed && !self.protocols.is_empty() {
             return Err(format!("it fetches by {} only, not by {protocol}", self.protocols.join(", ")));
         }

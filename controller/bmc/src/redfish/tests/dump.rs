@@ -55,6 +55,24 @@ impl Dump {
         merge(bodies.get_mut(&Reference::parse(path).unwrap()).unwrap(), change);
     }
 
+    /// Puts a body where there may be none.
+    pub(super) fn put(&self, path: &str, body: Value) {
+        self.bodies.lock().unwrap().insert(Reference::parse(path).unwrap(), body);
+    }
+
+    /// Serves the registry of settings in `file` of the test data, under the name `id`.
+    pub(super) fn describe_settings(&self, id: &str, file: &str) {
+        let folder = super::replay::data().unwrap().join("../bios-attribute-registries");
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        self.put("/redfish/v1/registry.json", serde_json::from_str(&text).unwrap());
+        let file = json!({"Id": id, "Location": [
+            {"Language": "ja", "Uri": "/redfish/v1/not-there.json"}, {"Language": "en", "Uri": "/redfish/v1/registry.json"},
+        ]});
+        self.put(&format!("/redfish/v1/Registries/{id}"), file);
+        let member = json!({"@odata.id": format!("/redfish/v1/Registries/{id}/")});
+        self.put("/redfish/v1/Registries", json!({"Members": [{"@odata.id": "/redfish/v1/Registries/Base"}, member]}));
+    }
+
     /// The writes so far: `METHOD path` and body; sessions are not told.
     pub(super) fn writes(&self) -> Vec<(String, Value)> {
         self.writes.lock().unwrap().clone()

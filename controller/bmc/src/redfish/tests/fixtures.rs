@@ -4,7 +4,7 @@
 use redfish_client::{Reference, Resource};
 use serde_json::{Value, json};
 
-use super::super::{identify, inventory, media, power, sensors};
+use super::super::{bios, console, events, firmware, identify, inventory, logs, media, power, secure_boot, sensors};
 use super::replay::{bodies, data};
 
 fn walk(value: &Value, depth: usize, seen: &mut usize) {
@@ -31,6 +31,12 @@ fn decode(body: &Value) {
         sensors::decode_everything(&resource),
         media::decode_everything(&resource),
         identify::decode_everything(&resource),
+        secure_boot::decode_everything(&resource),
+        bios::decode_everything(&resource),
+        firmware::decode_everything(&resource),
+        events::decode_everything(&resource),
+        logs::decode_everything(&resource),
+        console::decode_everything(&resource),
         format!("{:?}", power::power_of(&resource)),
     ];
     assert!(all.iter().all(|decoded| !decoded.is_empty()));

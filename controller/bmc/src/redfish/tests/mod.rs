@@ -2,13 +2,18 @@
 
 mod boot;
 mod dump;
+mod events;
 mod fixtures;
 mod golden;
 mod inventory;
+mod logs;
 mod media;
 mod power;
 mod replay;
 mod scripted;
+mod secure_boot;
+mod settings;
+mod updates;
 
 use std::time::Duration;
 

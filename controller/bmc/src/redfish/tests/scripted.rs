@@ -22,6 +22,7 @@ pub(in crate::redfish) const SYSTEM: &str = "/redfish/v1/Systems/1";
 pub(in crate::redfish) struct Seen {
     pub(in crate::redfish) method: String,
     pub(in crate::redfish) path: String,
+    pub(in crate::redfish) query: Option<String>,
     pub(in crate::redfish) headers: http::HeaderMap,
     pub(in crate::redfish) body: Value,
 }
@@ -108,6 +109,7 @@ async fn handle(State(scripted): State<Scripted>, request: Request) -> Response 
     let seen = Seen {
         method: parts.method.to_string(),
         path: parts.uri.path().to_owned(),
+        query: parts.uri.query().map(str::to_owned),
         headers: parts.headers,
         body: serde_json::from_slice(&bytes).unwrap_or_default(),
     };
