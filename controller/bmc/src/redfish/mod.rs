@@ -34,7 +34,10 @@ use tokio::sync::OnceCell;
 
 use crate::power::Patience;
 use crate::{
-    Address, Bios, BiosValue, Bmc, BmcError, BootOverride, Capabilities, ConsoleAccess, Credentials, EventStream, FirmwareFile, FirmwareImage, FirmwareJob, FirmwareProgress, FirmwareWays, Identity, InsertedMedia, Inventory, KnownSubscription, LogEntry, MediaKind, MediaSlot, Medium, PowerAction, PowerState, ReadBack, SecureBoot, Sensor, Subscription, SubscriptionId,
+    Address, Bios, BiosValue, Bmc, BmcError, BootOverride, Capabilities, ConsoleAccess, Credentials, EventStream,
+    FirmwareFile, FirmwareImage, FirmwareJob, FirmwareProgress, FirmwareWays, Identity, InsertedMedia, Inventory,
+    KnownSubscription, LogEntry, MediaKind, MediaSlot, Medium, PowerAction, PowerState, ReadBack, SecureBoot, Sensor,
+    Subscription, SubscriptionId,
 };
 
 /// One BMC that speaks Redfish, with at most one session.
