@@ -49,10 +49,10 @@ async fn a_write_that_is_half_done() {
 
 #[tokio::test]
 async fn a_write_that_is_done_late() {
-    let bmc = with("PATCH", Fault::Late(Duration::from_millis(100))).await;
+    let bmc = with("PATCH", Fault::Late(Duration::from_secs(1))).await;
     assert_eq!(bmc.patch(SYSTEM, pxe()).await.status, 200);
     assert_eq!(shown(&bmc).await, ["Disabled", "None", "UEFI"]);
-    tokio::time::sleep(Duration::from_millis(150)).await;
+    tokio::time::sleep(Duration::from_millis(1200)).await;
     assert_eq!(shown(&bmc).await, ["Once", "Pxe", "UEFI"]);
 }
 

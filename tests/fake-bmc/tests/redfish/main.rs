@@ -6,7 +6,6 @@ mod boot;
 mod client;
 mod events;
 mod faults;
-mod fleet;
 mod lies;
 mod media;
 mod power;

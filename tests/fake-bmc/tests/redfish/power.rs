@@ -40,7 +40,7 @@ async fn every_reset_type_of_the_model() {
 
 #[tokio::test]
 async fn states_in_between_show() {
-    let timing = Timing { on: Duration::from_millis(150), ..Timing::default() };
+    let timing = Timing { on: Duration::from_secs(1), ..Timing::default() };
     let host = HostOptions { timing, ..HostOptions::numbered(0) };
     let bmc = Bmc::with(host, &seed::minimal().unwrap()).await;
     bmc.reset("On").await;
@@ -100,11 +100,11 @@ async fn the_machine_is_told_and_may_be_stubborn() {
 #[tokio::test]
 async fn the_controller_goes_away_for_its_own_reset() {
     let bmc = Bmc::start().await;
-    bmc.change(|behaviour| behaviour.restart = Duration::from_millis(100));
+    bmc.change(|behaviour| behaviour.restart = Duration::from_secs(1));
     let reset = "/redfish/v1/Managers/1/Actions/Manager.Reset";
     assert_eq!(bmc.post(reset, json!({ "ResetType": "GracefulRestart" })).await.status, 204);
     let away = bmc.send(Method::GET, "/redfish/v1", None).await;
     assert_eq!((away.status, away.header("retry-after")), (503, "1"));
-    tokio::time::sleep(Duration::from_millis(150)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(bmc.send(Method::GET, "/redfish/v1", None).await.status, 200);
 }

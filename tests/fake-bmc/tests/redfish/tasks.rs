@@ -11,7 +11,7 @@ const FIRMWARE: &str = "/redfish/v1/UpdateService/FirmwareInventory";
 
 /// Asks the monitor until it says something else than 202, which must be `expected`.
 pub(crate) async fn followed(bmc: &Bmc, monitor: &str, expected: u16) -> Read {
-    for _ in 0..200 {
+    for _ in 0..1000 {
         let read = bmc.send(Method::GET, monitor, None).await;
         if read.status != 202 {
             assert_eq!(read.status, expected, "{read:?}");
@@ -25,7 +25,7 @@ pub(crate) async fn followed(bmc: &Bmc, monitor: &str, expected: u16) -> Read {
 #[tokio::test]
 async fn an_update_runs_and_changes_the_inventory() {
     let bmc = Bmc::start().await;
-    bmc.change(|behaviour| behaviour.task_time = Duration::from_millis(200));
+    bmc.change(|behaviour| behaviour.task_time = Duration::from_secs(1));
     let bios = format!("{FIRMWARE}/BIOS");
     assert_eq!(bmc.get(&bios).await["Version"], "2.10.0");
     let accepted = bmc.post(UPDATE, json!({ "ImageURI": "http://192.0.2.1/bios-2.11.3.bin" })).await;
