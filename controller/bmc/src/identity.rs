@@ -44,6 +44,9 @@ pub struct Identity {
     /// administered) are left out where there are others: whole series of machines have the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub macs: Vec<MacAddress>,
+    /// What whoever runs the servers should know of how the BMC answered, as that it fell back to weaker encryption.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 impl fmt::Display for Identity {

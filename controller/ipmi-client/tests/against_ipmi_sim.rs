@@ -1,6 +1,12 @@
 //! The client against OpenIPMI's simulator: a BMC that shares no code with us.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail by panicking"
+)]
 
 use std::time::Duration;
 
@@ -8,8 +14,11 @@ use ipmi_client::command::{
     BootDevice, BootFlags, ChassisControl, GetBootFlags, GetChassisStatus, GetDeviceId, GetSystemGuid,
     KeepBootFlagsValid, SetBootFlags,
 };
+use ipmi_client::sel::Event;
 use ipmi_client::{Client, IpmiError, Login, Options, Privilege, SUITE_17};
+use ipmi_client::{Reading, sdr::SensorClass};
 use sim::Sim;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UdpSocket;
 
 mod sim;
@@ -191,4 +200,54 @@ async fn lost_datagrams_are_sent_again() {
     }
     assert_eq!(client.sessions_opened().await, 1);
     lossy.abort();
+}
+
+#[tokio::test]
+async fn records_sensors_inventory_and_log() {
+    let sim = start_or_skip!();
+    let client = client(&sim, sim::USER, sim::PASSWORD);
+    let inventory = client.read_sdr().await.unwrap();
+    assert_eq!((inventory.sensors.len(), inventory.unreadable.len()), (1, 0), "{inventory:?}");
+    let sensor = &inventory.sensors[0];
+    assert_eq!((sensor.name.as_str(), sensor.class), ("CPU Temp", SensorClass::Threshold));
+    let value = client.read_sensor(sensor).await.unwrap();
+    assert_eq!(value.reading, Reading::Value(96.0));
+    let upper = (value.thresholds.upper_non_critical, value.thresholds.upper_critical);
+    assert_eq!((upper, value.thresholds.lower_critical), ((Some(98.0), Some(100.0)), None));
+
+    let product = client.read_fru(0).await.unwrap().product.unwrap();
+    assert_eq!((product.name.as_deref(), product.serial.as_deref()), (Some("Box"), Some("S123")));
+
+    let page = client.read_sel(None, 10).await.unwrap();
+    assert_eq!((page.entries.len(), page.next), (1, None), "{page:?}");
+    let Event::Sensor(event) = &page.entries[0].event else { panic!("{page:?}") };
+    assert_eq!(event.to_string(), "temperature 0x01: upper critical, going high: asserted");
+    assert_eq!(client.sessions_opened().await, 1);
+}
+
+#[tokio::test]
+async fn a_serial_console_through_openipmi() {
+    const SOON: Duration = Duration::from_secs(20);
+    let sim = start_or_skip!();
+    let listener = sim.serial().try_clone().unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+    let (mut server, _) = tokio::time::timeout(SOON, listener.accept()).await.expect("in time").unwrap();
+    let client = client(&sim, sim::USER, sim::PASSWORD);
+    let mut console = client.console(true).await.unwrap();
+    let printed: Vec<u8> = (0..3000u32).map(|number| b' ' + u8::try_from(number % 94).unwrap()).collect();
+    for part in printed.chunks(100) {
+        server.write_all(part).await.unwrap();
+        let mut shown = vec![0; part.len()];
+        tokio::time::timeout(SOON, console.read_exact(&mut shown)).await.expect("in time").unwrap();
+        assert_eq!(shown, part);
+    }
+    let text = b"systemctl poweroff --force --force and more than one packet holds, one would think\r";
+    console.write_all(text).await.unwrap();
+    let mut typed = vec![0; text.len()];
+    tokio::time::timeout(SOON, server.read_exact(&mut typed)).await.expect("in time").unwrap();
+    assert_eq!(typed, text);
+    console.close().await;
+    // Free again, for whoever does not take over.
+    client.console(false).await.unwrap().close().await;
 }

@@ -1,24 +1,28 @@
-//! The boot override over IPMI: parameter 3 so that it is not forgotten, parameter 5 in one write, parameter 5 read back.
+//! The boot override over IPMI: parameter 3 so that it is not forgotten, parameter 4 so that firmware looks again,
+//! parameter 5 in one write, parameter 5 read back.
 
 use ipmi_client::IpmiError;
-use ipmi_client::command::{self, BootFlags, BootFlagsReport, GetBootFlags, KeepBootFlagsValid, SetBootFlags};
+use ipmi_client::command::{
+    self, AcknowledgeBootInfo, BootFlags, BootFlagsReport, GetBootFlags, GetDeviceId, KeepBootFlagsValid, SetBootFlags,
+};
 
-use super::IpmiBmc;
+use super::{IpmiBmc, vendors};
 use crate::{BmcError, BootDevice, BootFirmware, BootLifetime, BootOverride, ReadBack};
 
 const ACT: &str = "setting the boot override";
 
 impl IpmiBmc {
     pub(super) async fn write_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
-        match self.client.execute(&KeepBootFlagsValid).await {
-            // Optional, and its absence only means that power on has to follow within a minute.
-            Ok(()) | Err(IpmiError::Completion { .. }) => {}
-            Err(error) => return Err(self.explain(ACT, error)),
-        }
-        let flags = flags(wanted).map_err(|why| BmcError::Unsupported {
+        let mut flags = flags(wanted).map_err(|why| BmcError::Unsupported {
             act: format!("bmc {}, {ACT}", self.address),
             why: why.to_owned(),
         })?;
+        if flags.efi && flags.device == command::BootDevice::HardDrive {
+            flags.device = vendors::uefi_disk(self.execute(ACT, &GetDeviceId).await?.manufacturer);
+        }
+        // Both are optional; without the first, power on has to follow within a minute.
+        self.optional(ACT, self.client.execute(&KeepBootFlagsValid).await)?;
+        self.optional(ACT, self.client.execute(&AcknowledgeBootInfo).await)?;
         self.execute(ACT, &SetBootFlags(flags)).await?;
         let report = match self.client.execute(&GetBootFlags).await {
             Ok(report) => report,
@@ -47,8 +51,7 @@ fn flags(wanted: &BootOverride) -> Result<BootFlags, &'static str> {
         }
         BootDevice::Pxe => command::BootDevice::Pxe,
         BootDevice::Disk => command::BootDevice::HardDrive,
-        // The selector of CD and DVD (IPMI 2.0, table 28-14).
-        BootDevice::Cd => command::BootDevice::Other(5),
+        BootDevice::Cd => command::BootDevice::Optical,
         BootDevice::UefiHttp(_) => return Err("ipmi has no boot flag for http; ask for pxe, or use redfish"),
     };
     Ok(BootFlags {
@@ -74,6 +77,8 @@ fn judge(wrote: BootFlags, report: BootFlagsReport) -> Verdict {
         Verdict::Unverifiable("the bmc marks its boot flags as invalid or locked")
     } else if !wrote.valid && !read.valid {
         Verdict::Confirmed
+    } else if read.device == command::BootDevice::HardDrive && vendors::is_uefi_disk(wrote.device) && read.valid {
+        Verdict::Unverifiable("the bmc reports the disk by another selector than it was written by")
     } else if read.device != wrote.device {
         Verdict::Contradicted
     } else if read == wrote {

@@ -1,17 +1,26 @@
 //! [`Bmc`] over IPMI 2.0: which commands an act is made of, and what their answers mean for the caller.
 
 mod boot;
+mod capabilities;
+mod console;
 mod errors;
+mod inventory;
+mod log;
 mod power;
+mod sensors;
 #[cfg(test)]
 mod tests;
+mod vendors;
 
 use async_trait::async_trait;
-use ipmi_client::command::{Command, GetDeviceId, GetSystemGuid};
-use ipmi_client::{Client, IpmiError, Login, Options};
+use ipmi_client::command::Command;
+use ipmi_client::{Client, Login, Options};
 
 use crate::power::Patience;
-use crate::{Address, Bmc, BmcError, BootOverride, Credentials, Identity, PowerAction, PowerState, ReadBack};
+use crate::{
+    Address, Bmc, BmcError, BootOverride, Capabilities, ConsoleAccess, ConsoleStream, Credentials, Identity, Inventory,
+    LogEntry, PowerAction, PowerState, ReadBack, Sensor,
+};
 
 /// One BMC that speaks IPMI, with at most one session.
 pub(crate) struct IpmiBmc {
@@ -51,22 +60,7 @@ impl IpmiBmc {
 #[async_trait]
 impl Bmc for IpmiBmc {
     async fn identify(&self) -> Result<Identity, BmcError> {
-        const ACT: &str = "reading its identity";
-        let id = self.execute(ACT, &GetDeviceId).await?;
-        let system_guid = match self.client.execute(&GetSystemGuid).await {
-            Ok(guid) => Some(guid),
-            // Optional: many BMCs have none.
-            Err(IpmiError::Completion { code, .. }) if !code.is_transient() => None,
-            Err(IpmiError::Malformed(_)) => None,
-            Err(error) => return Err(self.explain(ACT, error)),
-        };
-        Ok(Identity {
-            vendor: Some(format!("IANA {}", id.manufacturer)),
-            model: Some(format!("product {}", id.product)),
-            firmware: Some(format!("{}.{:02}", id.firmware_major, id.firmware_minor)),
-            uuid: system_guid.map(hex),
-            ..Identity::default()
-        })
+        self.read_identity().await
     }
 
     async fn power_state(&self) -> Result<PowerState, BmcError> {
@@ -81,12 +75,31 @@ impl Bmc for IpmiBmc {
         self.write_boot_override(wanted).await
     }
 
+    async fn capabilities(&self) -> Result<Capabilities, BmcError> {
+        self.find_capabilities().await
+    }
+
+    async fn inventory(&self) -> Result<Inventory, BmcError> {
+        self.read_inventory().await
+    }
+
+    async fn sensors(&self) -> Result<Vec<Sensor>, BmcError> {
+        self.read_sensors().await
+    }
+
+    async fn log_entries(&self, limit: usize) -> Result<Vec<LogEntry>, BmcError> {
+        self.read_log(limit).await
+    }
+
+    async fn console(&self) -> Result<Vec<ConsoleAccess>, BmcError> {
+        Ok(vec![self.console_access()])
+    }
+
+    async fn open_console(&self) -> Result<Box<dyn ConsoleStream>, BmcError> {
+        self.open_serial().await
+    }
+
     async fn close(&self) {
         self.client.close().await;
     }
-}
-
-/// The GUID in the order in which it came over the wire.
-fn hex(guid: [u8; 16]) -> String {
-    guid.iter().map(|byte| format!("{byte:02x}")).collect()
 }

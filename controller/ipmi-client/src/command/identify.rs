@@ -21,6 +21,8 @@ pub struct DeviceId {
     pub firmware_minor: u8,
     /// Whether the device is starting up or being updated rather than in normal operation.
     pub is_updating: bool,
+    /// Whether it has sensors of its own.
+    pub has_sensors: bool,
     /// Whether it keeps an SDR repository.
     pub has_sdr_repository: bool,
     /// Whether it keeps a system event log.
@@ -53,6 +55,7 @@ impl Command for GetDeviceId {
             firmware_major: firmware_1 & 0x7f,
             firmware_minor: from_bcd(firmware_2),
             is_updating: firmware_1 & 0x80 != 0,
+            has_sensors: support & 0x01 != 0,
             has_sdr_repository: support & 0x02 != 0,
             has_sel: support & 0x04 != 0,
             has_fru: support & 0x08 != 0,

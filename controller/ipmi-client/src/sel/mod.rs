@@ -3,6 +3,8 @@
 
 mod words;
 
+pub use words::state_name;
+
 use crate::Malformed;
 use crate::bytes::Reader;
 

@@ -12,7 +12,7 @@ impl fmt::Display for SensorEvent {
             Some(kind) => write!(f, "{kind} {:#04x}: ", self.sensor)?,
             None => write!(f, "sensor {:#04x} of kind {:#04x}: ", self.sensor, self.kind)?,
         }
-        match state(self.kind, self.event_type, self.offset) {
+        match state_name(self.kind, self.event_type, self.offset) {
             Some(state) => f.write_str(state)?,
             None => write!(f, "event {:#04x} of type {:#04x}", self.offset, self.event_type)?,
         }
@@ -20,8 +20,9 @@ impl fmt::Display for SensorEvent {
     }
 }
 
-/// A state's name by sensor kind, event type and offset.
-pub(crate) fn state(kind: u8, event_type: u8, offset: u8) -> Option<&'static str> {
+/// A state's name by sensor kind, event type and offset; `None` for those that have no words here.
+#[must_use]
+pub fn state_name(kind: u8, event_type: u8, offset: u8) -> Option<&'static str> {
     const SENSOR_SPECIFIC: u8 = 0x6f;
     let names: &[&str] = match event_type {
         0x01 => &[

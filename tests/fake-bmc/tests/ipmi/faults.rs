@@ -116,7 +116,7 @@ async fn a_restart_costs_one_log_in() {
 }
 
 #[tokio::test]
-async fn a_false_controller_is_found_out() {
+async fn q133_every_code_of_the_key_exchange_is_checked() {
     let (_host, server) = start(Options::default()).await;
     server.faults().wrong_rakp2 = true;
     let error = client(&server).execute(&GetDeviceId).await.unwrap_err();

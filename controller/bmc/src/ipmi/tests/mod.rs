@@ -1,6 +1,7 @@
 //! The trait against OpenIPMI's `ipmi_sim`, whose chassis is files that say what really reached it.
 
-#[path = "../../../ipmi-client/tests/sim/mod.rs"]
+mod fake;
+#[path = "../../../../ipmi-client/tests/sim/mod.rs"]
 mod sim;
 
 use std::time::Duration;
@@ -37,7 +38,7 @@ async fn a_first_boot_from_the_network() {
     let sim = start_or_skip!();
     let bmc = bmc(&sim, sim::USER, sim::PASSWORD);
     let identity = bmc.identify().await.unwrap();
-    assert_eq!(identity.to_string(), "IANA 4753 · product 3842 · firmware 9.08");
+    assert_eq!(identity.to_string(), "Acme · Box · firmware 9.08 · serial S123");
     assert!(identity.uuid.unwrap().starts_with("a12345"));
     assert_eq!(bmc.power_state().await.unwrap(), PowerState::Off);
 
