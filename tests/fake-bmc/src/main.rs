@@ -1,6 +1,8 @@
 //! `bessemer-fake-bmc`: fake controllers from the command line, until Ctrl-C.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use bessemer_fake_bmc::host::boot::{BootMode, BootOverride};
@@ -9,7 +11,7 @@ use bessemer_fake_bmc::host::users::Users;
 use bessemer_fake_bmc::redfish::behaviour::Vendor;
 use bessemer_fake_bmc::redfish::tls::Tls;
 use bessemer_fake_bmc::redfish::{Behaviour, Rule};
-use bessemer_fake_bmc::{FleetOptions, HostOptions, fleet, seed};
+use bessemer_fake_bmc::{FleetOptions, HostOptions, fleet, ipmi, seed};
 use clap::{Parser, ValueEnum};
 
 /// Fake management controllers, for tests of their clients.
@@ -29,6 +31,9 @@ struct Arguments {
     /// Whose controllers the hosts behave like: dell, hpe, lenovo, supermicro or ami
     #[arg(long, value_parser = vendor)]
     like: Option<Vendor>,
+    /// UDP port of the first host's IPMI, the others after it, 0 for any; no IPMI when left out
+    #[arg(long)]
+    ipmi_port: Option<u16>,
     /// What the hosts show to clients
     #[arg(long, value_enum, default_value_t = Certificate::Authority)]
     tls: Certificate,
@@ -118,9 +123,21 @@ async fn main() -> Result<()> {
         let Some(trusted) = fleet.first().and_then(|bmc| bmc.trusted()) else { bail!("--ca-file: there is no TLS") };
         std::fs::write(file, trusted).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    for bmc in &fleet {
+    let mut controllers = Vec::new();
+    for (bmc, offset) in fleet.iter().zip(0..) {
         let identity = bmc.host().identity();
-        println!("{} {} {} {}", identity.name, bmc.url(), identity.uuid, identity.serial);
+        print!("{} {} {} {}", identity.name, bmc.url(), identity.uuid, identity.serial);
+        if let Some(first) = arguments.ipmi_port {
+            let port = if first == 0 { 0 } else { first.saturating_add(offset) };
+            let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            let options = ipmi::Options { listen, ..ipmi::Options::default() };
+            let controller = ipmi::Server::start(Arc::clone(bmc.host()), options)
+                .await
+                .with_context(|| format!("{}: cannot listen at udp port {port}", identity.name))?;
+            print!(" ipmi://{}", controller.address());
+            controllers.push(controller);
+        }
+        println!();
     }
     tokio::signal::ctrl_c().await?;
     Ok(())
