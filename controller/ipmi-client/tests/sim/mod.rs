@@ -42,7 +42,9 @@ exit 0
 
 /// A temperature with thresholds from above: 96 °C now, 98 worrying, 100 critical, 104 harmful.
 const SENSOR: &str = "sensor_add 0x20 0 1 0x01 0x01\nsensor_set_value 0x20 0 1 0x60 0\n\
-                      sensor_set_threshold 0x20 0 1 readable 111000 0x68 0x64 0x62 0 0 0\n";
+                      sensor_set_threshold 0x20 0 1 readable 111000 0x68 0x64 0x62 0 0 0\n\
+                      sensor_set_event_support 0x20 0 1 enable scanning none 000000000000000 000000000000000 \
+                      000000000000000 000000000000000\n";
 /// Its record (IPMI 2.0, table 43-1), header first.
 const RECORD: &[u8] =
     b"\x01\0\x51\x01\x33\x20\0\x01\x03\x01\x7f\x64\x01\x01\0\0\0\0\x38\0\0\x01\0\0\x01\0\0\0\0\0\0\0\0\0\xff\0\
