@@ -6,6 +6,7 @@ mod allow;
 pub mod answer;
 mod auth;
 pub mod behaviour;
+mod dispatch;
 mod etag;
 mod events;
 mod expand;
@@ -26,6 +27,7 @@ mod writes;
 
 pub use auth::sessions::Counts as SessionCounts;
 pub use behaviour::Behaviour;
+pub use dispatch::Request;
 pub use faults::{Fault, Faults, Rule};
 pub use server::{Listener, serve};
 pub use service::Service;

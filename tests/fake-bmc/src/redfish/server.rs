@@ -23,7 +23,8 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use super::answer::{Answer, Body};
-use super::service::{Request, Service};
+use super::dispatch::Request;
+use super::service::Service;
 
 /// The longest body that is read.
 const BODY_LIMIT: usize = 32 << 20;

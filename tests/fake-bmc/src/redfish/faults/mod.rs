@@ -1,5 +1,5 @@
 //! Faults and lies, switched on for requests that match, at any time, for any number of times. This room decides which
-//! apply; [`super::service`] and [`super::server`] carry them out.
+//! apply; `dispatch` and `server` carry them out.
 
 mod parse;
 
