@@ -66,24 +66,54 @@ pub(crate) fn answer(registry: &Registry, head: &Parts) -> Result<Option<Respons
     };
     let Some(body) = body else { return Ok(None) };
     let is_read = matches!(head.method, Method::GET | Method::HEAD);
-    if parts == ["version"] && !is_read {
+    let built_in = match parts.as_slice() {
+        ["version"] | ["api", ..] => true,
+        ["apis", group, version] => registry.has_built_in(group, version),
+        _ => false,
+    };
+    if built_in && !is_read {
         return Err(ApiError::method_not_allowed());
     }
-    if !speaks_json(&head.headers) {
-        let known = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-        return Err(ApiError::not_acceptable(known));
+    match spoken(&head.headers) {
+        Spoken::Json => Ok(Some(json_answer(StatusCode::OK, &body))),
+        // What is built in is reached through a router that looks at the media types first.
+        Spoken::Nothing if built_in => Err(ApiError::no_representation(false)),
+        Spoken::Nothing | Spoken::OtherForms => {
+            let known = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+            Err(ApiError::not_acceptable(known))
+        }
     }
-    Ok(Some(json_answer(StatusCode::OK, &body)))
-}
-
-fn speaks_json(headers: &HeaderMap) -> bool {
-    let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else { return true };
-    accept.trim().is_empty()
-        || accept.split(',').any(|range| is_json(range.split(';').next().unwrap_or_default().trim()))
 }
 
 fn is_json(kind: &str) -> bool {
     matches!(kind, "application/json" | "application/*" | "*/*")
+}
+
+/// What a client takes of the plain documents.
+#[derive(Debug, PartialEq, Eq)]
+enum Spoken {
+    Json,
+    /// JSON, but of forms only that we do not have.
+    OtherForms,
+    Nothing,
+}
+
+fn spoken(headers: &HeaderMap) -> Spoken {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if accept.trim().is_empty() {
+        return Spoken::Json;
+    }
+    let mut found = Spoken::Nothing;
+    for range in accept.split(',') {
+        let mut parts = range.split(';').map(str::trim);
+        if parts.next().is_some_and(is_json) {
+            if !parts.any(|parameter| parameter.starts_with("as=")) {
+                return Spoken::Json;
+            }
+            found = Spoken::OtherForms;
+        }
+    }
+    found
 }
 
 /// All paths that answer something.
@@ -304,6 +334,8 @@ fn resource_list(registry: &Registry, group: &str, version: &str) -> Option<Valu
 /// By which clients see that the stored version of a kind has changed.
 fn storage_version_hash(resource: &Resource) -> String {
     let (group, version) = resource.stored_api_version.split_once('/').unwrap_or(("", &resource.stored_api_version));
+    // Upstream still stores these as what they were first.
+    let version = if resource.flavour == Flavour::Definition { "v1beta1" } else { version };
     let digest = Sha256::digest(format!("{group}/{version}/{}", resource.kind).as_bytes());
     STANDARD.encode(digest.get(..8).unwrap_or_default())
 }

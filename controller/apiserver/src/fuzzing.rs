@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::apply::{FieldSet, Managed, Versioned, Versions, Writer, apply, same_but_for_times, track};
 use crate::body;
+use crate::builtin::{decode, empty};
 use crate::handlers::try_patch;
+use crate::protobuf;
 use crate::schema::Schema;
 use crate::selector::Selector;
 
@@ -96,6 +98,39 @@ pub fn server_side_apply(data: &[u8]) {
     }
 }
 
+/// The bytes of a message (`data` after its first), as the body of every built-in kind's objects; and `data` as a whole
+/// body, envelope and all. What can be read is then treated as a body is: checked, and brought into Go's form.
+pub fn protobuf(data: &[u8]) {
+    let (_, raw) = data.split_at(data.len().min(1));
+    for resource in crate::builtin::resources() {
+        let Some(message) = resource.message else { continue };
+        let whole = protobuf::enveloped(&resource.api_version(), &resource.kind, raw);
+        for body in [whole.as_slice(), data] {
+            let read = protobuf::open(body).and_then(|envelope| envelope.decode(message));
+            let Ok(mut object) = read else { continue };
+            if decode::check(message, &object).is_ok() {
+                empty::settle(message, &mut object);
+            }
+        }
+    }
+}
+
+/// A body in JSON and in YAML, with what a strict reader would refuse in it.
+///
+/// # Panics
+/// When what was read of JSON is not what is read of that written again.
+pub fn bodies(data: &[u8]) {
+    for read in [body::json, body::typed_json] {
+        let Ok((value, problems)) = read(data) else { continue };
+        body::in_order(data, problems);
+        let (again, repeated) = body::json(value.to_string().as_bytes()).unwrap_or_default();
+        assert!(again == value && repeated.is_empty(), "{value} was read again as {again}");
+    }
+    if let Ok((_, problems)) = body::yaml(data) {
+        problems.iter().for_each(|problem| drop(body::warnings(problem)));
+    }
+}
+
 /// A label selector (the first line) and a field selector (the rest), on an object.
 pub fn selectors(data: &[u8]) {
     let (labels, fields) = parts(data);
@@ -160,6 +195,27 @@ mod tests {
             super::patch(&data);
             super::server_side_apply(&data);
             super::selectors(&data);
+            super::protobuf(&data);
+            super::bodies(&data);
+        }
+
+        /// Tags and lengths that fit together, so that random input gets inside.
+        #[test]
+        fn no_message_panics(parts in prop::collection::vec((1u8..16, 0u8..6, prop::collection::vec(any::<u8>(), 0..12)), 0..6)) {
+            let mut data = vec![0];
+            for (number, wire, inside) in parts {
+                data.push(number << 3 | wire);
+                if wire == 2 {
+                    data.push(u8::try_from(inside.len()).unwrap());
+                }
+                data.extend(inside);
+            }
+            super::protobuf(&data);
+        }
+
+        #[test]
+        fn no_body_panics(text in "[\\[\\]{}:,\"'ab1&*!|>#%@\n\\\\u -]{0,32}") {
+            super::bodies(text.as_bytes());
         }
 
         #[test]

@@ -83,6 +83,10 @@ pub(crate) fn release(txn: &mut Txn<'_>, key: &Key, object: &Arc<Value>, finaliz
         return;
     }
     let left: Vec<String> = object::finalizers(object).filter(|name| *name != finalizer).map(str::to_owned).collect();
+    if left.is_empty() && object::is_deleting(object) {
+        txn.delete(key.clone());
+        return;
+    }
     let mut freed = Value::clone(object);
     if left.is_empty() {
         object::meta_mut(&mut freed).and_then(|metadata| metadata.remove("finalizers"));
@@ -90,9 +94,6 @@ pub(crate) fn release(txn: &mut Txn<'_>, key: &Key, object: &Arc<Value>, finaliz
         object::set_meta(&mut freed, "finalizers", left.clone());
     }
     txn.put(key.clone(), freed);
-    if left.is_empty() && object::is_deleting(object) {
-        txn.delete(key.clone());
-    }
 }
 
 /// Frees an object's dependents from it.
@@ -263,11 +264,7 @@ pub(crate) fn sweep_definition(txn: &mut Txn<'_>, name: &str) {
 pub(crate) fn accept_waiting(txn: &mut Txn<'_>) {
     let all = txn.list(&DEFINITIONS.into(), "");
     for definition in all.iter().filter(|definition| !crd::is_established(definition)) {
-        let mut accepted = Value::clone(definition);
-        crd::accept(&mut accepted, &all);
-        if crd::is_established(&accepted) {
-            txn.put(definition_key(object::name(definition)), accepted);
-        }
+        crd::settle(txn, definition_key(object::name(definition)));
     }
 }
 

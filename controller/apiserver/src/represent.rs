@@ -25,6 +25,8 @@ pub(crate) enum Form {
     Whole,
     Table(Style),
     Partial,
+    /// As `Partial`, asked for in the words of lists.
+    PartialList,
 }
 
 impl Form {
@@ -60,6 +62,39 @@ impl Form {
         }
     }
 
+    /// Refuses one object in the form of lists.
+    ///
+    /// # Errors
+    /// In upstream's words, which tell a custom object from others.
+    pub(crate) fn check_object(self, resource: &Resource) -> Result<(), ApiError> {
+        match (self, resource.message) {
+            (Self::PartialList, None) => Err(ApiError::unexplained("content is not a list")),
+            (Self::PartialList, Some(message)) => Err(ApiError::unlike_form(format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list (*{}.{})",
+                message.go_package(),
+                resource.kind
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a list in the form of one object.
+    ///
+    /// # Errors
+    /// In upstream's words.
+    pub(crate) fn check_list(self, resource: &Resource) -> Result<(), ApiError> {
+        if self != Self::Partial {
+            return Ok(());
+        }
+        let found = match resource.message {
+            None => "unstructured.UnstructuredList".to_owned(),
+            Some(message) => format!("{}.{}", message.go_package(), resource.list_kind),
+        };
+        Err(ApiError::unlike_form(format!(
+            "you requested PartialObjectMetadata, but the requested object is a list (*{found})"
+        )))
+    }
+
     /// One served object in this form.
     pub(crate) fn object<'a>(self, resource: &Resource, object: &'a Value) -> Cow<'a, Value> {
         match self {
@@ -68,7 +103,7 @@ impl Form {
                 let metadata = json!({"resourceVersion": crate::object::resource_version(object)});
                 Cow::Owned(table::table(resource, std::iter::once(object), metadata, style, true))
             }
-            Self::Partial => Cow::Owned(table::partial(object)),
+            Self::Partial | Self::PartialList => Cow::Owned(table::partial(object)),
         }
     }
 
@@ -87,10 +122,13 @@ impl Form {
                 })
             }
             Self::Table(style) => table::table(resource, objects.iter(), metadata, style, true),
-            Self::Partial => json!({
-                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
-                "items": objects.iter().map(table::partial).collect::<Vec<_>>(),
-            }),
+            Self::Partial | Self::PartialList => {
+                let items = objects.iter().map(table::partial).collect::<Vec<_>>();
+                json!({
+                    "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
+                    "items": if items.is_empty() { Value::Null } else { items.into() },
+                })
+            }
         }
     }
 }
@@ -105,7 +143,7 @@ pub(crate) fn list(
 ) -> Response {
     let (kind, group_version, items) = match form {
         Form::Whole => (resource.list_kind.as_str(), resource.api_version(), "items"),
-        Form::Partial => ("PartialObjectMetadataList", "meta.k8s.io/v1".to_owned(), "items"),
+        Form::Partial | Form::PartialList => ("PartialObjectMetadataList", "meta.k8s.io/v1".to_owned(), "items"),
         Form::Table(style) => ("Table", style.api_version(), "rows"),
     };
     let mut head = json!({"kind": kind, "apiVersion": group_version, "metadata": metadata});
@@ -113,6 +151,10 @@ pub(crate) fn list(
         crate::object::set_field(&mut head, "columnDefinitions", table::column_definitions(resource));
     }
     let mut begun = head.to_string();
+    if form == Form::PartialList && objects.is_empty() {
+        crate::object::set_field(&mut head, items, Value::Null);
+        return answer(StatusCode::OK, &head);
+    }
     // Reopened, so that the items come last whatever the order of fields is.
     begun.pop();
     begun.push_str(&format!(",\"{items}\":["));
@@ -165,9 +207,8 @@ fn form_of(range: &str, include: Include) -> Option<Form> {
         (Some("Table"), Some("meta.k8s.io"), Some("v1beta1")) => {
             Some(Form::Table(Style { include, version: "v1beta1" }))
         }
-        (Some("PartialObjectMetadata" | "PartialObjectMetadataList"), Some("meta.k8s.io"), Some("v1")) => {
-            Some(Form::Partial)
-        }
+        (Some("PartialObjectMetadata"), Some("meta.k8s.io"), Some("v1")) => Some(Form::Partial),
+        (Some("PartialObjectMetadataList"), Some("meta.k8s.io"), Some("v1")) => Some(Form::PartialList),
         _ => None,
     }
 }

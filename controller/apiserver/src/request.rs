@@ -223,15 +223,18 @@ pub(crate) fn parse_delete_options(headers: &HeaderMap, bytes: &[u8]) -> Result<
             let read = protobuf::open(bytes).and_then(|envelope| envelope.decode(message));
             read.map_err(|problem| ApiError::bad_request(problem.to_string()))
         }
-        "" | "application/json" => text_delete_options(body::json(bytes)),
-        "application/yaml" => text_delete_options(body::yaml(bytes)),
+        "" | "application/json" => text_delete_options(body::json(bytes).map_err(no_kind)?),
+        "application/yaml" => text_delete_options(body::yaml(bytes).map_err(ApiError::bad_request)?),
         _ => Err(ApiError::unsupported_media_type(TAKEN)),
     }
 }
 
-fn text_delete_options(read: Result<body::Body, String>) -> Result<Value, ApiError> {
-    let unread = |why: String| ApiError::bad_request(format!("couldn't get version/kind; json parse error: {why}"));
-    let (options, _) = read.map_err(unread)?;
+/// The refusal of a body that does not even say what it is.
+fn no_kind(why: String) -> ApiError {
+    ApiError::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
+}
+
+fn text_delete_options((options, _): body::Body) -> Result<Value, ApiError> {
     let found = match &options {
         Value::Object(_) => None,
         // no options
@@ -242,7 +245,7 @@ fn text_delete_options(read: Result<body::Body, String>) -> Result<Value, ApiErr
         Value::Array(_) => Some("array"),
     };
     if let Some(found) = found {
-        return Err(unread(format!("json: cannot unmarshal {found} into Go value of type {TYPE_META}")));
+        return Err(no_kind(format!("json: cannot unmarshal {found} into Go value of type {TYPE_META}")));
     }
     let kind = options.get("kind").and_then(Value::as_str).unwrap_or_default();
     if !matches!(kind, "" | "DeleteOptions") {
@@ -265,12 +268,12 @@ pub(crate) fn parse_object(headers: &HeaderMap, resource: &Resource, bytes: &[u8
             read.map_err(|problem| unrecognized(&resource.kind, &problem, bytes))
         }
         None => {
-            let (object, problems) = parse_text_object(headers, &resource.kind, bytes)?;
+            let (object, problems) = parse_text_object(headers, &resource.kind, bytes, body::json)?;
             check_type_meta(&object, &resource.kind, bytes)?;
             Ok((object, problems))
         }
         Some(_) => {
-            let (mut object, problems) = parse_text_object(headers, &resource.kind, bytes)?;
+            let (mut object, problems) = parse_text_object(headers, &resource.kind, bytes, body::typed_json)?;
             check_type_meta(&object, &resource.kind, bytes)?;
             // Upstream knows a built-in kind from the path, when the object does not say it.
             if let Some(fields) = object.as_object_mut() {
@@ -307,18 +310,21 @@ fn check_type_meta(object: &Value, kind: &str, bytes: &[u8]) -> Result<(), ApiEr
     Ok(())
 }
 
-/// As [`parse_object`], for a `kind` that is served as text only.
-pub(crate) fn parse_text_object(headers: &HeaderMap, kind: &str, bytes: &[u8]) -> Result<body::Body, ApiError> {
+/// As [`parse_object`], for a `kind` that is served as text only. `json` reads it where it is JSON.
+pub(crate) fn parse_text_object(
+    headers: &HeaderMap,
+    kind: &str,
+    bytes: &[u8],
+    json: fn(&[u8]) -> Result<body::Body, String>,
+) -> Result<body::Body, ApiError> {
     if has_broken_parameters(headers) {
         return Err(ApiError::unsupported_media_type(TAKEN));
     }
     let read = match content_type(headers) {
         "" | "application/json" => {
-            body::json(bytes).map_err(|problem| format!("couldn't get version/kind; json parse error: {problem}"))
+            json(bytes).map_err(|problem| format!("couldn't get version/kind; json parse error: {problem}"))
         }
-        "application/yaml" => {
-            body::yaml(bytes).map_err(|problem| format!("couldn't get version/kind; json parse error: {problem}"))
-        }
+        "application/yaml" => body::yaml(bytes),
         _ => return Err(ApiError::unsupported_media_type(TAKEN)),
     };
     let (value, problems) = read.map_err(|problem| unrecognized(kind, &problem, bytes))?;

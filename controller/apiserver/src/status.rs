@@ -212,13 +212,20 @@ impl ApiError {
     }
 
     pub(crate) fn not_found(subject: Subject) -> Self {
-        let message = format!("{} \"{}\" not found", subject.qualified(), subject.name);
+        let message = format!("{} {} not found", subject.qualified(), gotext::quoted(&subject.name));
         Self::new(StatusCode::NOT_FOUND, "NotFound", message).about(subject)
     }
 
     pub(crate) fn already_exists(subject: Subject) -> Self {
         let message = format!("{} \"{}\" already exists", subject.qualified(), subject.name);
         Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(subject)
+    }
+
+    /// As [`Self::already_exists`], where the other object is on its way out.
+    pub(crate) fn still_exists(subject: Subject) -> Self {
+        let mut error = Self::already_exists(subject);
+        error.0.message.insert_str(0, "object is being deleted: ");
+        error
     }
 
     /// No free name was found for an object that is to get one.
@@ -293,6 +300,11 @@ impl ApiError {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
+    /// A form that is no form of what was asked for.
+    pub(crate) fn unlike_form(message: String) -> Self {
+        Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
+    }
+
     /// None of the media types that the client takes is served by a path; a path of lists can also be watched.
     pub(crate) fn no_representation(lists: bool) -> Self {
         let kinds = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"].join(", ");
@@ -306,6 +318,12 @@ impl ApiError {
         let message =
             format!("the body of the request was in an unknown format - accepted media types include: {supported}");
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
+    }
+
+    /// A media type that a router knows no handler for.
+    pub(crate) fn no_such_media_type() -> Self {
+        let code = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        Self::new(code, "UnsupportedMediaType", "415: Unsupported Media Type").about(Subject::default())
     }
 
     /// A version asked for that is not there yet.

@@ -119,7 +119,8 @@ async fn names_of_built_in_kinds_are_taken() {
         "api-approved.kubernetes.io": "unapproved, a test"}});
     definition["spec"]["group"] = "coordination.k8s.io".into();
     definition["spec"]["names"] = json!({"plural": "leases", "kind": "Lease"});
-    let made = make(&router, DEFINITIONS, definition.clone()).await;
+    make(&router, DEFINITIONS, definition.clone()).await;
+    let made = get(&router, &at(DEFINITIONS, "leases.coordination.k8s.io")).await.1;
     let conditions = made["status"]["conditions"].as_array().unwrap();
     let found = |kind: &str| conditions.iter().find(|condition| condition["type"] == kind).unwrap();
     assert_eq!(found("NamesAccepted")["status"], "False");

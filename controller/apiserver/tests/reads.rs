@@ -16,6 +16,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const WIDGETS: &str = "/apis/test.example/v1/namespaces/default/widgets";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const PARTIAL: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+const PARTIAL_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
 async fn send(api: &ApiServer, method: Method, path: &str, accept: &str, body: Value) -> (StatusCode, String) {
     let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
@@ -291,12 +292,17 @@ async fn other_forms_have_their_own_lists_and_bookmarks() {
     assert_eq!(table["kind"], "Table");
     assert_eq!(table["rows"].as_array().unwrap().len(), 1);
     assert!(table["columnDefinitions"].is_array() && table["metadata"]["continue"].is_string());
-    let (_, text) = send(&api, Method::GET, MAPS, PARTIAL, Value::Null).await;
+    let (_, text) = send(&api, Method::GET, MAPS, PARTIAL_LIST, Value::Null).await;
     let partial: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
         (partial["kind"].as_str(), partial["items"][1]["metadata"]["name"].as_str()),
         (Some("PartialObjectMetadataList"), Some("b"))
     );
+    let (_, text) = send(&api, Method::GET, "/api/v1/namespaces/none/configmaps", PARTIAL_LIST, Value::Null).await;
+    assert!(text.contains("\"items\":null"), "{text}");
+    let (status, text) = send(&api, Method::GET, MAPS, PARTIAL, Value::Null).await;
+    assert_eq!(status, 406);
+    assert!(text.contains("the requested object is a list (*core.ConfigMapList)"), "{text}");
 
     let path = format!("{MAPS}?watch=1&timeoutSeconds=1&allowWatchBookmarks=1");
     let events = watch(&api, &path, TABLE).await;

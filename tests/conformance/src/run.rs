@@ -98,8 +98,11 @@ fn narrow(outcome: &mut Outcome, step: &Step) {
         Body::Events(events) => events.retain(|event| !is_always_there(event)),
         Body::Json(body) => {
             for list in ["items", "rows"] {
-                if let Some(Value::Array(items)) = body.get_mut(list) {
-                    items.retain(|item| !is_always_there(item));
+                let Some(Value::Array(items)) = body.get_mut(list) else { continue };
+                items.retain(|item| !is_always_there(item));
+                // A list of this form says that it is empty with a null.
+                if items.is_empty() && body.get("kind").is_some_and(|kind| kind == "PartialObjectMetadataList") {
+                    body.as_object_mut().map(|fields| fields.insert(list.to_owned(), Value::Null));
                 }
             }
         }

@@ -13,7 +13,11 @@ pub(crate) fn to_scale(parent: &Managed, path: &[PathElement], api_versions: &[S
         parent.0.iter().filter(|(_, owned)| api_versions.contains(&owned.api_version) && owned.fields.contains(path));
     let entries = owners.map(|(manager, owned)| {
         let fields = FieldSet::of(&[&["spec", "replicas"]]);
-        (manager.clone(), Owned { fields, api_version: SCALE_VERSION.to_owned(), time: owned.time.clone() })
+        let mut manager = manager.clone();
+        if manager.operation == Operation::Update {
+            SCALE_VERSION.clone_into(&mut manager.api_version);
+        }
+        (manager, Owned { fields, api_version: SCALE_VERSION.to_owned(), time: owned.time.clone() })
     });
     Managed(entries.collect())
 }
@@ -41,11 +45,10 @@ pub(crate) fn from_scale(
         }
     }
     let in_scale = [PathElement::field("spec"), PathElement::field("replicas")];
-    for (mut manager, owned) in scale.0.into_iter().filter(|(_, owned)| owned.fields.contains(&in_scale)) {
-        if manager.operation == Operation::Update {
-            api_version.clone_into(&mut manager.api_version);
-        }
-        let entry = Owned { fields: replicas.clone(), api_version: api_version.to_owned(), time: owned.time };
+    for (manager, _) in scale.0.into_iter().filter(|(_, owned)| owned.fields.contains(&in_scale)) {
+        // As upstream, which looks the time up among the object's own entries, where there is none of that name. The
+        // entry is one beside that of the same manager's other fields until somebody reads the two.
+        let entry = Owned { fields: replicas.clone(), api_version: api_version.to_owned(), time: None };
         merged.0.insert(manager, entry);
     }
     merged

@@ -35,7 +35,7 @@ static METADATA: LazyLock<Schema> = LazyLock::new(|| {
     let number = json!({"type": "integer"});
     let texts = json!({"type": "object", "additionalProperties": text});
     let owner = json!({"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
-        "apiVersion": text, "kind": text, "name": text, "uid": text,
+        "apiVersion": text, "kind": text, "name": text, "uid": {"type": "string", "default": ""},
         "controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"},
     }});
     parse(&json!({"type": "object", "properties": {

@@ -76,13 +76,19 @@ fn check_one(message: &Message, field: &'static Field, value: &Value, path: &str
     Err(format!("json: cannot unmarshal {found} into Go struct field {owner}.{path} of type {wanted}"))
 }
 
-fn check_bytes(text: &str) -> Result<(), String> {
+/// Whether a text is base64, as bytes are written.
+pub(super) fn check_bytes(text: &str) -> Result<(), String> {
     if STANDARD.decode(text).is_ok() {
         return Ok(());
     }
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let at = text.bytes().position(|byte| !fits(byte)).unwrap_or(text.len() / 4 * 4);
     Err(format!("illegal base64 data at input byte {at}"))
+}
+
+/// Whether a text is a time of this kind.
+pub(super) fn check_time_of(kind: Kind, text: &str) -> Result<(), String> {
+    check_time(text, if matches!(kind, Kind::MicroTime) { MICRO_LAYOUT } else { LAYOUT })
 }
 
 fn check_time(text: &str, layout: &str) -> Result<(), String> {
@@ -99,7 +105,8 @@ fn check_time(text: &str, layout: &str) -> Result<(), String> {
     Err(format!("parsing time {text:?} as {layout:?}: cannot parse {text:?} as \"2006\""))
 }
 
-fn go_kind(value: &Value) -> &'static str {
+/// What Go's reader calls a value.
+pub(super) fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

@@ -105,6 +105,11 @@ impl Message {
         self.name.rsplit_once('.').map_or(self.name, |(package, _)| package)
     }
 
+    /// The package of the type in Go: `core`.
+    pub(crate) fn go_package(&self) -> &'static str {
+        self.name.split('.').next().unwrap_or_default()
+    }
+
     /// How Go calls the type: the name without its package.
     pub(crate) fn go_name(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)

@@ -3,7 +3,9 @@
 
 mod columns;
 pub(crate) mod decode;
+pub(crate) mod empty;
 mod idl;
+pub(crate) mod restore;
 mod structure;
 
 use std::sync::Arc;

@@ -210,32 +210,14 @@ impl<'s> Checker<'s> {
     fn each(&mut self, at: usize, inner: &Loop) -> Type<'s> {
         use LoopKind as L;
         let range = self.check(&inner.range);
-        let over_optional = matches!(inner.kind, L::OptMap | L::OptFlatMap);
-        let (first, second) = match (&range, over_optional) {
-            (Type::Dyn, _) => (Type::Dyn, Type::Dyn),
-            (Type::Optional(of), true) => (Type::clone(of), Type::Dyn),
-            (Type::List(of), false) if inner.var2.is_some() => (Type::Int, Type::clone(of)),
-            (Type::List(of), false) => (Type::clone(of), Type::Dyn),
-            (Type::Map(key, value), false) => (Type::clone(key), Type::clone(value)),
-            _ => {
-                let found = range.shown();
-                let message = format!(
-                    "expression of type '{found}' cannot be range of a comprehension (must be list, map, or dynamic)"
-                );
-                (self.issue(inner.range.at, message), Type::Dyn)
-            }
-        };
-        let outside = self.scope.len();
-        self.scope.push(Variable { name: inner.var.clone(), of: first.clone(), used: false });
-        if let Some(name) = &inner.var2 {
-            self.scope.push(Variable { name: name.clone(), of: second, used: false });
-        }
+        let outside = self.enter(inner, &range);
+        let first = self.scope.get(outside).map_or(Type::Dyn, |variable| variable.of.clone());
         if let Some(filter) = &inner.filter {
             let found = self.check(filter);
             self.must_be_bool(filter.at, &found);
         }
         let body = self.check(&inner.body);
-        self.scope.truncate(outside);
+        self.leave(outside);
         match inner.kind {
             L::All | L::Exists | L::ExistsOne => {
                 self.must_be_bool(inner.body.at, &body);
@@ -256,6 +238,38 @@ impl<'s> Checker<'s> {
             L::OptFlatMap => into_optional(body),
             L::TransformMapEntry => self.no_overload(at, "transformMapEntry", None, &[body]),
         }
+    }
+
+    /// Begins a loop over a value of the type `range`: its variables are in scope until [`Self::leave`] is given what this
+    /// answers.
+    pub(super) fn enter(&mut self, inner: &Loop, range: &Type<'s>) -> usize {
+        use LoopKind as L;
+        let over_optional = matches!(inner.kind, L::OptMap | L::OptFlatMap);
+        let (first, second) = match (range, over_optional) {
+            (Type::Dyn, _) => (Type::Dyn, Type::Dyn),
+            (Type::Optional(of), true) => (Type::clone(of), Type::Dyn),
+            (Type::List(of), false) if inner.var2.is_some() => (Type::Int, Type::clone(of)),
+            (Type::List(of), false) => (Type::clone(of), Type::Dyn),
+            (Type::Map(key, value), false) => (Type::clone(key), Type::clone(value)),
+            _ => {
+                let found = range.shown();
+                let message = format!(
+                    "expression of type '{found}' cannot be range of a comprehension (must be list, map, or dynamic)"
+                );
+                (self.issue(inner.range.at, message), Type::Dyn)
+            }
+        };
+        let outside = self.scope.len();
+        self.scope.push(Variable { name: inner.var.clone(), of: first, used: false });
+        if let Some(name) = &inner.var2 {
+            self.scope.push(Variable { name: name.clone(), of: second, used: false });
+        }
+        outside
+    }
+
+    /// Ends a loop.
+    pub(super) fn leave(&mut self, outside: usize) {
+        self.scope.truncate(outside);
     }
 
     fn must_be_bool(&mut self, at: usize, found: &Type<'s>) {

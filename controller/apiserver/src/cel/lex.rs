@@ -37,6 +37,27 @@ pub(super) struct Issue {
     pub(super) message: String,
 }
 
+/// Words that are no names, though nothing is done with them.
+pub(super) const RESERVED: &[&str] = &[
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
 /// Longest first.
 const PUNCTS: &[&str] = &[
     "==", "!=", "<=", ">=", "&&", "||", "[?", ".?", "{", "}", "[", "]", "(", ")", ".", ",", "-", "!", "?", ":", "+",

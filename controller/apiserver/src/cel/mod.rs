@@ -9,12 +9,15 @@
 //! It knows schemas and values, and nothing of definitions or requests.
 
 mod ast;
+mod calls;
 mod check;
+mod cost;
 mod eval;
 mod functions;
 mod lex;
 mod literal;
 mod parse;
+mod place;
 mod program;
 mod quantity;
 mod signatures;

@@ -1,30 +1,14 @@
 //! Tokens into expressions: a descent by precedence. Macros are taken apart where they are called.
 
 use super::ast::{Kind, Literal, Loop, LoopKind, Node};
-use super::lex::{Issue, Token, tokens};
+use super::lex::{Issue, RESERVED, Token, tokens};
 
 /// Expressions nested deeper than this are refused: readers of them recurse.
 const DEEPEST: usize = 60;
 
-const RESERVED: &[&str] = &[
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+/// What an operand may begin with, as upstream's parser lists it.
+const OPERANDS: &str = "'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, \
+                        BYTES, IDENTIFIER";
 
 /// Operators between two operands, by how tightly they bind, loosest first.
 const LEVELS: &[&[(&str, &str)]] = &[
@@ -266,6 +250,9 @@ impl Parser {
                 Ok(Node { at, kind: Kind::List(elements) })
             }
             Token::Punct("{") => self.map(at),
+            Token::End => {
+                Err(Issue { at, message: format!("Syntax error: mismatched input '<EOF>' expecting {{{OPERANDS}}}") })
+            }
             _ => {
                 self.next = self.next.saturating_sub(1);
                 Err(self.unexpected())

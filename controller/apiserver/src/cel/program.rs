@@ -2,6 +2,7 @@
 
 use super::ast::Node;
 use super::check::Checker;
+use super::cost::Coster;
 use super::eval::{Eval, Fault};
 use super::lex::Issue;
 use super::types::{Root, Type};
@@ -42,6 +43,7 @@ pub(crate) struct Program {
     node: Node,
     uses_old: bool,
     old_is_optional: bool,
+    cost: u64,
 }
 
 impl Program {
@@ -61,7 +63,8 @@ impl Program {
             return Err("failed to convert to declType for CEL validation rules".to_owned());
         };
         let of_old = if old_is_optional { Type::optional(of_self.clone()) } else { of_self.clone() };
-        let mut checker = Checker::new(vec![("self", of_self), ("oldSelf", of_old)]);
+        let variables = || vec![("self", of_self.clone()), ("oldSelf", of_old.clone())];
+        let mut checker = Checker::new(variables());
         let found = checker.check(&node);
         checker.issues.sort_by_key(|issue| issue.at);
         if !checker.issues.is_empty() {
@@ -78,7 +81,13 @@ impl Program {
             });
         }
         let uses_old = checker.used("oldSelf");
-        Ok(Self { node, uses_old, old_is_optional })
+        let cost = Coster::new(Checker::new(variables()), &of_self, schema).cost(&node).cost;
+        Ok(Self { node, uses_old, old_is_optional, cost })
+    }
+
+    /// What one run can cost at most, by upstream's estimate.
+    pub(crate) fn cost(&self) -> u64 {
+        self.cost
     }
 
     pub(crate) fn uses_old(&self) -> bool {

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::json;
 
+use super::lex;
 use crate::schema::{Format, Kind, Schema};
 
 /// A static type. Objects are told apart by their schema.
@@ -151,33 +152,10 @@ impl<'s> Type<'s> {
 
 /// A field name as CEL writes it; `None` when CEL cannot.
 pub(crate) fn escape(name: &str) -> Option<String> {
-    const KEYWORDS: &[&str] = &[
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ];
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    if KEYWORDS.contains(&name) {
+    if lex::RESERVED.contains(&name) || matches!(name, "true" | "false" | "null" | "in") {
         return Some(format!("__{name}__"));
     }
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '/')) {

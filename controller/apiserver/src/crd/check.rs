@@ -24,7 +24,7 @@ pub(super) fn check(definition: &Value, old: Option<&Value>) -> Vec<Cause> {
         let detail = "must be spec.names.plural+\".\"+spec.group";
         causes.push(Cause::invalid("metadata.name", &name.into(), detail));
     }
-    check_spec(definition, &mut causes);
+    check_spec(definition, old, &mut causes);
     if let Some(old) = old {
         check_immutable(definition, old, &mut causes);
     }
@@ -45,7 +45,15 @@ fn is_shared(definition: &Value, field: &str) -> bool {
     found.all(|other| other == Some(first))
 }
 
-fn check_spec(definition: &Value, causes: &mut Vec<Cause>) {
+/// Whether the schema of this version was the same before.
+fn is_unchanged(version: &Value, old: Option<&Value>) -> bool {
+    let schema = |version: &Value| version.pointer("/schema/openAPIV3Schema").cloned();
+    let before = old.map(versions).unwrap_or_default();
+    let before = before.iter().find(|before| text(before, "/name") == text(version, "/name"));
+    before.is_some_and(|before| schema(before) == schema(version))
+}
+
+fn check_spec(definition: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     let group = text(definition, "/spec/group");
     let fault = subdomain_fault(group);
     if group.is_empty() {
@@ -70,7 +78,7 @@ fn check_spec(definition: &Value, causes: &mut Vec<Cause>) {
         }
     }
     for (at, version) in all.iter().enumerate() {
-        check_version(definition, version, at, causes);
+        check_version(definition, version, at, old, causes);
     }
     check_list(definition, causes);
     names::check(definition, causes);
@@ -79,7 +87,8 @@ fn check_spec(definition: &Value, causes: &mut Vec<Cause>) {
         if is_shared(definition, "schema")
             && let Some(schema) = first.pointer("/schema/openAPIV3Schema")
         {
-            schema_check::check(schema, "spec.validation.openAPIV3Schema", has_status, causes);
+            let unchanged = is_unchanged(first, old);
+            schema_check::check(schema, "spec.validation.openAPIV3Schema", has_status, unchanged, causes);
         }
         if is_shared(definition, "subresources") {
             check_scale(first, "spec.subresources", causes);
@@ -94,7 +103,7 @@ fn check_spec(definition: &Value, causes: &mut Vec<Cause>) {
     webhook_check::check(definition, causes);
 }
 
-fn check_version(definition: &Value, version: &Value, at: usize, causes: &mut Vec<Cause>) {
+fn check_version(definition: &Value, version: &Value, at: usize, old: Option<&Value>, causes: &mut Vec<Cause>) {
     let path = format!("spec.versions[{at}]");
     let name = text(version, "/name");
     let fault = label_fault(name);
@@ -111,7 +120,8 @@ fn check_version(definition: &Value, version: &Value, at: usize, causes: &mut Ve
         && let Some(schema) = version.pointer("/schema/openAPIV3Schema")
     {
         let has_status = version.pointer("/subresources/status").is_some();
-        schema_check::check(schema, &format!("{path}.schema.openAPIV3Schema"), has_status, causes);
+        let path = format!("{path}.schema.openAPIV3Schema");
+        schema_check::check(schema, &path, has_status, is_unchanged(version, old), causes);
     }
     if !is_shared(definition, "subresources") {
         check_scale(version, &format!("{path}.subresources"), causes);

@@ -1,6 +1,8 @@
 //! CustomResourceDefinitions: checking one, naming its conditions, and turning it into served resources.
 
+mod acceptance;
 mod check;
+mod costs;
 mod defaults;
 mod lists;
 mod names;
@@ -23,6 +25,8 @@ use crate::object::{self, set_field};
 use crate::registry::{Cell, Column, Flavour, Resource, ScalePaths, group_version, version_priority};
 use crate::schema::{Schema, SchemaError};
 use crate::status::Cause;
+
+pub(crate) use acceptance::settle;
 
 fn text<'a>(value: &'a Value, path: &str) -> &'a str {
     value.pointer(path).and_then(Value::as_str).unwrap_or_default()
@@ -49,8 +53,10 @@ pub(crate) fn complete(definition: &mut Value, old: Option<&Value>) -> Vec<Cause
     default(definition);
     if old.is_none() {
         let storage = versions(definition).iter().find(|version| flag(version, "storage"));
-        let stored = storage.map_or_else(|| json!({}), |version| json!({"storedVersions": [text(version, "/name")]}));
-        set_field(definition, "status", stored);
+        let stored: Vec<&str> = storage.map(|version| text(version, "/name")).into_iter().collect();
+        let names = json!({"plural": "", "kind": ""});
+        let status = json!({"acceptedNames": names, "storedVersions": stored});
+        set_field(definition, "status", status);
     } else {
         store_version(definition);
     }
@@ -84,7 +90,7 @@ fn default(definition: &mut Value) {
 }
 
 /// Remembers every version that objects were stored in.
-fn store_version(definition: &mut Value) {
+pub(crate) fn store_version(definition: &mut Value) {
     let storage = versions(definition).iter().find(|version| flag(version, "storage"));
     let Some(storage) = storage.map(|version| text(version, "/name").to_owned()) else { return };
     let mut stored = texts(definition, "/status/storedVersions");
@@ -98,7 +104,7 @@ fn store_version(definition: &mut Value) {
 
 /// Accepts the names that no other kind of the group has, built in or defined, and says so in the conditions. The kind is served from
 /// the moment the definition is stored, so there is no time between accepted and established.
-pub(crate) fn accept(definition: &mut Value, all: &[Arc<Value>]) {
+fn accept(definition: &mut Value, all: &[Arc<Value>]) {
     let group = text(definition, "/spec/group").to_owned();
     let name = object::name(definition).to_owned();
     let other = |other: &&Arc<Value>| text(other, "/spec/group") == group && object::name(other) != name;

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::costs::{self, Costs};
 use super::place::Place;
 use super::{structural, text};
 use crate::gotext;
@@ -37,8 +38,8 @@ const AT_ROOT: &[(&str, &str)] = &[
     ("x-kubernetes-validations", "XValidations"),
 ];
 
-/// Adds the faults of a schema at `path`.
-pub(super) fn check(schema: &Value, path: &str, has_status: bool, causes: &mut Vec<Cause>) {
+/// Adds the faults of a schema at `path`; `is_unchanged` when it was there before.
+pub(super) fn check(schema: &Value, path: &str, has_status: bool, is_unchanged: bool, causes: &mut Vec<Cause>) {
     let place = Place::root(path);
     let start = causes.len();
     check_root(schema, path, has_status, causes);
@@ -54,11 +55,13 @@ pub(super) fn check(schema: &Value, path: &str, has_status: bool, causes: &mut V
         super::defaults::check(schema, parsed, &place, causes);
     }
     let defaults_hold = causes.len() == start;
-    let mut walk = Walk { schema_causes: Vec::new(), rule_causes: Vec::new() };
-    let top = Top { root: true, defaults: Ok(()), inside_meta: false, uncorrelated: None };
+    let costs = Costs::new(is_unchanged);
+    let mut walk = Walk { schema_causes: Vec::new(), rule_causes: Vec::new(), costs };
+    let top = Top { root: true, defaults: Ok(()), inside_meta: false, uncorrelated: None, runs: Some(1) };
     walk.node(schema, parsed.as_ref().ok().filter(|_| defaults_hold), &place, &top);
     causes.append(&mut walk.schema_causes);
     causes.append(&mut walk.rule_causes);
+    causes.extend(walk.costs.causes(path));
     if let Err(error) = parsed
         && causes.len() == start
     {
@@ -97,11 +100,14 @@ struct Top {
     inside_meta: bool,
     /// The nearest place above whose values have no past.
     uncorrelated: Option<String>,
+    /// How many values of it there can be; `None` when nothing but the size of a request limits them.
+    runs: Option<u64>,
 }
 
 struct Walk {
     schema_causes: Vec<Cause>,
     rule_causes: Vec<Cause>,
+    costs: Costs,
 }
 
 impl Walk {
@@ -116,7 +122,10 @@ impl Walk {
                 "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
             );
         }
-        let inner = Top { root: false, ..top.clone() };
+        let mut inner = Top { root: false, ..top.clone() };
+        if let Some(parsed) = parsed {
+            inner.runs = top.runs.zip(parsed.multiplies()).map(|(runs, times)| runs.saturating_mul(times));
+        }
         self.additional(schema, parsed, place, &inner);
         self.properties(schema, parsed, place, top);
         if let Some(not) = schema.get("not") {
@@ -209,12 +218,19 @@ impl Walk {
         for (at, (json, rule)) in rules.iter().zip(compiled).enumerate() {
             let place = list.index(at);
             let (path, message_path) = (place.child("rule").path(), place.child("messageExpression").path());
+            if let Some(parsed) = parsed {
+                let cost = rule.cost().saturating_mul(costs::runs(parsed, top.runs));
+                self.rule_causes.extend(self.costs.add(&path, "estimated rule cost", cost));
+            }
             if let Some(fault) = rule.fault() {
                 self.rule_causes.push(Cause::invalid_text(&path, &shown(json), fault));
             }
             if let Some(fault) = rule.message_fault() {
                 let fault = fault.replacen("compilation failed", "messageExpression compilation failed", 1);
                 self.rule_causes.push(Cause::invalid_text(&message_path, &shown(json), &fault));
+            }
+            if let Some(cost) = rule.message_cost() {
+                self.rule_causes.extend(self.costs.add(&message_path, "estimated messageExpression cost", cost));
             }
             if rule.uses_old() {
                 if let Some(above) = &top.uncorrelated {

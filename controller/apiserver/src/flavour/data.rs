@@ -104,7 +104,8 @@ pub(super) fn complete_config_map(object: &Value, old: Option<&Value>) -> Vec<Ca
     causes.extend(binary.keys().filter_map(|key| bad_key("binaryData", key)));
     let plain = data.values().map(|value| value.as_str().unwrap_or_default().len()).sum::<usize>();
     if plain + binary.values().map(decoded_length).sum::<usize>() > LARGEST {
-        causes.push(Cause::too_long("", LARGEST as u64));
+        // A path without a name, as upstream writes it.
+        causes.push(Cause::too_long("[]", LARGEST as u64));
     }
     causes
 }

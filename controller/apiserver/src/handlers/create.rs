@@ -18,9 +18,9 @@ pub(super) async fn create(core: &Core, call: Call, body: &Bytes) -> Result<Resp
         return Err(ApiError::bad_request("an empty namespace may not be set during creation"));
     }
     let options = Options::parse(&call, Verb::Create)?;
-    let (mut object, mut problems) = parse_object(&call.headers, &call.resource, body)?;
+    let (mut object, problems) = parse_object(&call.headers, &call.resource, body)?;
     let remarks = write::admit(&call, &mut object, Source::Body(body))?;
-    problems.extend(remarks.problems);
+    let problems = write::all_problems(&call.resource, body, problems, remarks.problems);
     let decoding = write::settle(problems, options.validation, |why| call.cannot_be_handled(why))?;
     let mut warnings = [decoding.clone(), remarks.warnings].concat();
     write::check_creatable(&call.resource, object::name(&object))?;

@@ -7,14 +7,16 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{Call, write, written};
+use super::list_options::integer;
+use super::page::Token;
+use super::{Call, read, write, written};
 use crate::core::Core;
 use crate::flavour;
 use crate::lifecycle::{self, Policy, Removal};
 use crate::object;
 use crate::registry::{Flavour, Resource};
 use crate::represent::answer;
-use crate::request::parse_delete_options;
+use crate::request::{check_name, parse_delete_options};
 use crate::selector::Selector;
 use crate::status::{ApiError, Cause, Subject};
 use crate::store::Txn;
@@ -34,7 +36,7 @@ struct Options {
 impl Options {
     /// From the body when there is one, else from the query, as upstream reads them.
     fn parse(call: &Call, body: &[u8]) -> Result<Self, ApiError> {
-        let options = if body.is_empty() { from_query(call) } else { parse_delete_options(&call.headers, body)? };
+        let options = if body.is_empty() { from_query(call)? } else { parse_delete_options(&call.headers, body)? };
         let text = |pointer: &str| options.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let policy = text("/propagationPolicy");
         let orphans = options.get("orphanDependents").and_then(Value::as_bool);
@@ -95,26 +97,28 @@ impl Options {
     }
 }
 
-fn from_query(call: &Call) -> Value {
+fn from_query(call: &Call) -> Result<Value, ApiError> {
     let mut options = json!({});
     let mut set = |name: &str, value: Value| object::set_field(&mut options, name, value);
     match call.query.get("propagationPolicy") {
         "" => {}
         policy => set("propagationPolicy", policy.into()),
     }
-    match call.query.get("dryRun") {
-        "" => {}
-        dry_run => set("dryRun", json!([dry_run])),
+    match call.query.all("dryRun") {
+        dry_run if dry_run.is_empty() => {}
+        dry_run => set("dryRun", json!(dry_run)),
     }
+    integer(call.query.get("gracePeriodSeconds"))?;
     match call.query.get("orphanDependents") {
         "" => {}
         _ => set("orphanDependents", call.query.flag("orphanDependents").into()),
     }
-    options
+    Ok(options)
 }
 
 pub(super) async fn delete(core: &Core, call: Call, name: String, body: &Bytes) -> Result<Response, ApiError> {
     let options = Options::parse(&call, body)?;
+    check_name(&name)?;
     let (resource, namespace) = (Arc::clone(&call.resource), call.namespace.clone());
     let removal = core
         .store()
@@ -145,24 +149,39 @@ pub(super) async fn delete_collection(core: &Core, call: Call, body: &Bytes) -> 
         limit => limit.parse().map_err(|_| ApiError::bad_request(format!("invalid limit {limit:?}")))?,
     };
     let version = core.store().read().version();
-    let removed = core
+    let selects_all = selector.is_empty();
+    let (removed, rest) = core
         .store()
         .write(move |txn| {
             write::dry_run(txn, options.dry_run, |txn| {
-                let mut removed = Vec::new();
-                for current in txn.list(&resource.stored_as, &namespace) {
-                    let served = flavour::to_served(&resource, Value::clone(&current))?;
-                    if removed.len() < most && selector.matches(&served) {
-                        options.check(&resource, &current)?;
-                        remove(txn, &resource, &current, options.policy)?;
+                let (mut removed, mut last) = (Vec::new(), None);
+                let found = txn.list(&resource.stored_as, &namespace);
+                for (seen, current) in found.iter().enumerate() {
+                    if removed.len() == most {
+                        return Ok((removed, last.map(|last| (last, found.len() - seen))));
+                    }
+                    let served = flavour::to_served(&resource, Value::clone(current))?;
+                    if selector.matches(&served) {
+                        options.check(&resource, current)?;
+                        remove(txn, &resource, current, options.policy)?;
                         removed.push(served);
                     }
+                    last = Some(object::name(current).to_owned());
                 }
-                Ok::<_, ApiError>(removed)
+                Ok::<_, ApiError>((removed, None))
             })
         })
         .await?;
-    Ok(answer(StatusCode::OK, &call.form.list(&call.resource, &removed, version)))
+    call.form.check_list(&call.resource)?;
+    let mut list = call.form.list(&call.resource, &removed, version);
+    if let Some((last, left)) = rest {
+        // As the list that upstream goes by would say where it goes on.
+        let metadata = read::continued(&Token::behind(version, &last), selects_all.then_some(left));
+        if let Some(found) = object::meta_mut(&mut list) {
+            found.extend(metadata);
+        }
+    }
+    Ok(answer(StatusCode::OK, &list))
 }
 
 fn remove(txn: &mut Txn<'_>, resource: &Resource, current: &Arc<Value>, policy: Policy) -> Result<Removal, ApiError> {

@@ -145,7 +145,7 @@ fn watch_causes(matching: &str, after: &str, initial: bool) -> Vec<Cause> {
 }
 
 /// A whole number in a query; zero when absent.
-fn integer(text: &str) -> Result<i64, ApiError> {
+pub(super) fn integer(text: &str) -> Result<i64, ApiError> {
     if text.is_empty() {
         return Ok(0);
     }

@@ -118,7 +118,9 @@ pub(crate) async fn handle(core: Arc<Core>, mut request: Request<Body>) -> Respo
 /// What to say to those who still use a deprecated version.
 fn deprecation(core: &Core, path: &str) -> Option<String> {
     let path = ResourcePath::parse(&decode_path(path))?;
-    core.registry().find(&path.group, &path.version, &path.plural)?.deprecated.clone()
+    let resource = core.registry().find(&path.group, &path.version, &path.plural)?;
+    let fits = resource.namespaced || path.namespace.is_empty();
+    resource.deprecated.clone().filter(|_| fits)
 }
 
 /// A request about a resource, before it is known which one that is.
@@ -201,7 +203,14 @@ async fn serve(core: &Arc<Core>, asked: &mut Asked) -> Result<Response, ApiError
     if misplaced {
         return if resource.is_custom() { Ok(represent::page_not_found()) } else { Err(ApiError::no_such_path()) };
     }
-    path.name.as_deref().map_or(Ok(()), check_name)?;
+    let is_route = path.subresource.as_deref().is_none_or(|part| has_part(&resource, part));
+    if !resource.is_custom() && !is_route {
+        return Err(ApiError::no_such_path());
+    }
+    // A delete looks at its options first.
+    if method != Method::DELETE || path.subresource.is_some() {
+        path.name.as_deref().map_or(Ok(()), check_name)?;
+    }
     let lists = path.name.is_none() && method == Method::GET;
     let form = Form::parse(&asked.head.headers, &asked.query, &resource, !lists)?;
     let (user, query, headers) = (asked.user.clone(), asked.query.clone(), asked.head.headers.clone());
@@ -219,6 +228,7 @@ async fn serve(core: &Arc<Core>, asked: &mut Asked) -> Result<Response, ApiError
         Some(_) if resource.is_custom() => {
             return Err(ApiError::not_found(resource.subject(path.name.as_deref().unwrap_or_default())));
         }
+        // Refused above.
         Some(_) => return Err(ApiError::no_such_path()),
     };
     if part == Part::Status && resource.is_custom() {
@@ -248,6 +258,15 @@ async fn serve(core: &Arc<Core>, asked: &mut Asked) -> Result<Response, ApiError
         }
         (Method::DELETE, None) => delete::delete_collection(core, call, &asked.body().await?).await,
         _ => Err(ApiError::method_not_allowed()),
+    }
+}
+
+/// Whether a built-in kind has this subresource.
+fn has_part(resource: &Resource, part: &str) -> bool {
+    match part {
+        "status" => resource.has_status,
+        "finalize" => resource.flavour == Flavour::Namespace,
+        _ => false,
     }
 }
 

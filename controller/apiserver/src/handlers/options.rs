@@ -81,7 +81,7 @@ impl Options {
             return Err(ApiError::invalid(subject, causes));
         }
         let manager = if manager.is_empty() { from_user_agent(call) } else { manager.to_owned() };
-        let dry_run = !query.get("dryRun").is_empty();
+        let dry_run = query.has("dryRun");
         let is_patch = matches!(verb, Verb::Patch | Verb::Apply);
         Ok(Self { dry_run, validation, manager, is_patch, force: query.flag("force") })
     }
@@ -99,9 +99,9 @@ impl Options {
 }
 
 fn unsupported_dry_run(query: &Query) -> Option<Cause> {
-    let found = query.get("dryRun");
-    let listed = serde_json::json!([found]);
-    (!matches!(found, "" | "All")).then(|| Cause::unsupported("dryRun", &listed, &["All".into()]))
+    let found = query.all("dryRun");
+    let listed = found.iter().any(|what| *what != "All").then(|| serde_json::json!(found))?;
+    Some(Cause::unsupported("dryRun", &listed, &["All".into()]))
 }
 
 /// The name a client is known by when it gives none: its User-Agent up to the first slash.

@@ -28,6 +28,12 @@ struct Encoded {
 }
 
 impl Token {
+    /// What follows the object at `place` of the state at `version`.
+    pub(super) fn behind(version: u64, place: &str) -> Self {
+        // The zero byte is the least that can follow: what comes next begins right behind the last object.
+        Self { version: Some(version), start: format!("{place}\0") }
+    }
+
     pub(super) fn encode(&self) -> String {
         let rv = self.version.map_or(-1, |version| i64::try_from(version).unwrap_or(i64::MAX));
         let encoded = Encoded { v: FORMAT.to_owned(), rv, start: format!("/{}", self.start) };

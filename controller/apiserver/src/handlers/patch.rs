@@ -15,6 +15,7 @@ use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
 use super::{Call, Part, apply, strategic, written};
 use crate::body;
+use crate::builtin::restore;
 use crate::core::Core;
 use crate::flavour;
 use crate::gotext;
@@ -65,10 +66,16 @@ pub(super) async fn patch(
         let mut object = flavour::to_served(resource, Value::clone(&current))?;
         let own_text = change.shown();
         change.apply(resource, &mut object)?;
-        let mut problems = problems;
+        let is_strategic = own_text.is_some();
         let shown = own_text.unwrap_or_else(|| object.to_string());
+        if let Some(message) = resource.message.filter(|_| is_strategic) {
+            restore::check(message, &object).map_err(|why| unfit(&shown, &why))?;
+            // It goes into the kind of the path, whatever it says of itself.
+            object::set_field(&mut object, "apiVersion", resource.api_version().into());
+            object::set_field(&mut object, "kind", resource.kind.as_str().into());
+        }
         let remarks = write::admit(&inner, &mut object, Source::Patch(&shown))?;
-        problems.extend(remarks.problems);
+        let problems = write::all_problems(resource, shown.as_bytes(), problems, remarks.problems);
         let mut warnings = write::settle(problems, write.options.validation, |why| unfit(&shown, why))?;
         warnings.extend(remarks.warnings);
         object::check_name(&object, &name)?;
@@ -95,6 +102,8 @@ fn check_type(call: &Call) -> Result<(), ApiError> {
 pub(super) fn check_type_of(call: &Call, supported: &[&str]) -> Result<(), ApiError> {
     if supported.contains(&content_type(&call.headers)) {
         Ok(())
+    } else if call.resource.message.is_some() {
+        Err(ApiError::no_such_media_type())
     } else {
         Err(ApiError::unsupported_media_type(&supported.join(", ")))
     }

@@ -19,6 +19,10 @@ use crate::status::ApiError;
 use crate::store::{Expired, Page, Record};
 
 pub(super) fn get(core: &Core, call: &Call, name: &str) -> Result<Response, ApiError> {
+    if call.query.flag("export") {
+        let why = "the export parameter, deprecated since v1.14, is no longer supported";
+        return Err(ApiError::bad_request(why));
+    }
     let wanted = parse_version(call.query.get("resourceVersion")).map_err(ApiError::unexplained)?;
     let key = call.resource.key(&call.namespace, name);
     let found = {
@@ -29,6 +33,7 @@ pub(super) fn get(core: &Core, call: &Call, name: &str) -> Result<Response, ApiE
         index.record(&key).cloned()
     };
     let found = found.ok_or_else(|| ApiError::not_found(call.resource.subject(name)))?;
+    call.form.check_object(&call.resource)?;
     if call.form == Form::Whole
         && let Some(bytes) = as_stored(&call.resource, &found)
     {
@@ -78,6 +83,7 @@ pub(super) fn is_selected(resource: &Resource, selector: &Selector, record: &Rec
 pub(super) fn list(core: &Core, call: &Call) -> Result<Response, ApiError> {
     let options = ListOptions::parse(call)?;
     let page = page(core, call, &options.wanted)?;
+    call.form.check_list(&call.resource)?;
     let (version, total) = (page.version, page.objects.len());
     let mut taken = 0;
     let mut last = String::new();
@@ -96,16 +102,20 @@ pub(super) fn list(core: &Core, call: &Call) -> Result<Response, ApiError> {
     metadata.insert("resourceVersion".to_owned(), version.to_string().into());
     if taken < total {
         let inside = last.strip_prefix(&prefix(&call.namespace)).unwrap_or(&last);
-        // The zero byte is the least that can follow: what comes next begins right behind the last object.
-        let next = Token { version: Some(version), start: format!("{inside}\0") };
-        metadata.insert("continue".to_owned(), next.encode().into());
-        if options.selector.is_empty() {
-            metadata.insert("remainingItemCount".to_owned(), (total - taken).into());
-        }
+        let left = options.selector.is_empty().then_some(total - taken);
+        metadata.extend(continued(&Token::behind(version, inside), left));
     } else if call.resource.is_custom() && call.form == Form::Whole {
         metadata.insert("continue".to_owned(), "".into());
     }
     Ok(represent::list(call.form, &call.resource, metadata, objects))
+}
+
+/// What the metadata of a page say of those to come, and of how many objects they hold where that is known.
+pub(super) fn continued(next: &Token, left: Option<usize>) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    metadata.insert("continue".to_owned(), next.encode().into());
+    metadata.extend(left.map(|left| ("remainingItemCount".to_owned(), left.into())));
+    metadata
 }
 
 /// The objects of the state that is wanted, or why it cannot be shown.
@@ -190,7 +200,7 @@ pub(crate) fn listed_item(resource: &Resource, mut object: Value) -> Value {
 fn item(form: Form, resource: &Resource, object: Value) -> Vec<u8> {
     let item = match form {
         Form::Whole => listed_item(resource, object),
-        Form::Partial => crate::table::partial(&object),
+        Form::Partial | Form::PartialList => crate::table::partial(&object),
         Form::Table(style) => crate::table::row(resource, &object, style),
     };
     serde_json::to_vec(&item).unwrap_or_default()

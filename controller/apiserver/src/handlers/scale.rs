@@ -14,8 +14,10 @@ use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
 use super::{Call, Part, apply as applying, patch};
 use crate::apply::{self, Managed, PathElement, Versioned, Versions};
+use crate::body;
 use crate::core::Core;
 use crate::flavour;
+use crate::gotext;
 use crate::jsonpath::JsonPath;
 use crate::object;
 use crate::registry::{Cell, Column, Flavour, Resource, ScalePaths};
@@ -83,7 +85,7 @@ async fn write(core: &Core, call: Call, method: Method, name: String, bytes: &By
     let call = Call { resource: Arc::new(kind(&parent)), ..call };
     let applies = content_type(&call.headers) == patch::APPLY;
     let (verb, (change, problems)) = if method == Method::PUT {
-        let (object, problems) = parse_text_object(&call.headers, "Scale", bytes)?;
+        let (object, problems) = parse_text_object(&call.headers, "Scale", bytes, body::typed_json)?;
         (Verb::Update, (Change::Whole(object), problems))
     } else {
         patch::check_type_of(&call, patch::CUSTOM)?;
@@ -136,18 +138,14 @@ impl ScaleWriter<'_> {
         apply::to_scale(&owners, &path, &versions).write_to(&mut live);
 
         let applied = matches!(change, Change::Apply(_));
-        let (new, warnings) = match change {
+        let (mut new, warnings) = match change {
             Change::Apply(config) => {
-                let mut new = self.as_writer(|writer| {
-                    applying::laid_over(writer, &self.call.resource, Some(&live), &config, self.write.options.force)
-                })?;
+                let new = self.apply_to(&live, &config)?;
                 let warnings = write::settle(problems, self.write.options.validation, applying::not_strict)?;
-                let owned = apply::take_managed_fields(&mut new);
-                self.admit(&mut new, Source::Trusted)?;
-                put_owners(&mut new, owned);
                 (new, warnings)
             }
             Change::Whole(mut new) => {
+                name_kind(&mut new)?;
                 problems.extend(self.admit(&mut new, Source::Trusted)?);
                 let refuse = |why: &str| self.call.cannot_be_handled(why);
                 let warnings = write::settle(problems, self.write.options.validation, refuse)?;
@@ -171,12 +169,39 @@ impl ScaleWriter<'_> {
         };
         object::check_name(&new, self.name)?;
         self.carry_over(&new, object)?;
-        // Upstream cannot track who writes the Scale of a custom kind: whoever owned the replicas loses them. An apply,
-        // which upstream cannot carry out at all, is tracked.
-        let scale_owners = if applied { Managed::of(&new) } else { Managed::default() };
+        if !applied {
+            let none = new.pointer("/spec/replicas").and_then(Value::as_i64) == Some(0);
+            // Upstream's type leaves a zero out, so nobody owns it.
+            if let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut).filter(|_| none) {
+                spec.remove("replicas");
+            }
+            self.as_writer(|writer| apply::track(writer, Some(&live), &mut new, None));
+        }
+        let scale_owners = Managed::of(&new);
         let api_version = self.write.resource().api_version();
         apply::from_scale(owners, scale_owners, &path, &api_version, &versions).write_to(object);
         Ok(warnings)
+    }
+
+    /// Upstream cannot carry out an apply that changes anything, since it takes the Scale for a version of the custom
+    /// kind; what stands in its way is told first.
+    fn apply_to(&self, live: &Value, config: &Value) -> Result<Value, ApiError> {
+        let lost = |what: &str, name: &str| {
+            ApiError::unexplained(format!(
+                "{what} object (/{name}; {API_VERSION}, Kind=Scale) to proper version: request to convert CR to an \
+                 invalid group/version: {API_VERSION}"
+            ))
+        };
+        if Managed::of(live).0.is_empty() {
+            return Err(lost("failed to create manager for existing fields: failed to convert live", ""));
+        }
+        let force = self.write.options.force;
+        let new =
+            self.as_writer(|writer| applying::laid_over(writer, &self.call.resource, Some(live), config, force))?;
+        if new != *live {
+            return Err(lost("failed to convert new", object::name(config)));
+        }
+        Ok(new)
     }
 
     fn admit(&self, new: &mut Value, source: Source<'_>) -> Result<Vec<String>, ApiError> {
@@ -219,19 +244,29 @@ impl ScaleWriter<'_> {
     }
 }
 
-fn put_owners(object: &mut Value, owners: Option<Value>) {
-    if let Some(owners) = owners {
-        object::set_meta(object, "managedFields", owners);
+/// A Scale need not say what it is; one that says it is something else is refused.
+fn name_kind(scale: &mut Value) -> Result<(), ApiError> {
+    for (field, wanted) in [("apiVersion", API_VERSION), ("kind", "Scale")] {
+        match scale.get(field).and_then(Value::as_str).unwrap_or_default() {
+            "" => object::set_field(scale, field, wanted.into()),
+            found if found == wanted => {}
+            _ => {
+                let why = "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"";
+                return Err(ApiError::bad_request(why));
+            }
+        }
     }
+    Ok(())
 }
 
-/// A Scale as errors show it: its metadata in upstream's order, without the owners of its fields.
+/// A Scale as errors show it: its metadata in upstream's order.
 fn shown(scale: &Value) -> String {
     let part = |of: Option<&Value>, fields: &[&str]| {
         let shown = fields.iter().filter_map(|field| Some(format!("\"{field}\":{}", of?.get(*field)?)));
         shown.collect::<Vec<_>>().join(",")
     };
-    let metadata = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp", "labels", "annotations"];
+    let metadata =
+        ["name", "namespace", "uid", "resourceVersion", "creationTimestamp", "labels", "annotations", "managedFields"];
     let head = part(Some(scale), &["apiVersion", "kind"]);
     let metadata = part(scale.get("metadata"), &metadata);
     format!("{{{head},\"metadata\":{{{metadata}}},{}}}", part(Some(scale), &["spec", "status"]))
@@ -355,12 +390,56 @@ fn kind(parent: &Resource) -> Resource {
 pub(super) fn faults(resource: &Resource, object: &Value, part: Part) -> Vec<Cause> {
     let Some(paths) = &resource.scale else { return Vec::new() };
     let spec = (part == Part::Main).then_some(&paths.spec_replicas);
-    spec.into_iter().chain([&paths.status_replicas]).filter_map(|path| fault(object, path)).collect()
+    let mut causes: Vec<Cause> =
+        spec.into_iter().chain([&paths.status_replicas]).filter_map(|path| fault(object, path)).collect();
+    if !paths.selector.is_empty() {
+        let found = nested(object, &paths.selector).and_then(|found| of_type(found, &paths.selector, "string"));
+        causes.extend(found.err().map(|why| Cause::invalid(&dotted(&paths.selector), &"".into(), &why)));
+    }
+    causes
+}
+
+fn dotted(path: &[String]) -> String {
+    format!(".{}", path.join("."))
+}
+
+/// The value at a path; why it cannot be got at, in upstream's words.
+fn nested<'v>(object: &'v Value, path: &[String]) -> Result<Option<&'v Value>, String> {
+    let mut at = object;
+    for (depth, step) in path.iter().enumerate() {
+        match at {
+            Value::Null => return Ok(None),
+            Value::Object(fields) => match fields.get(step) {
+                Some(found) => at = found,
+                None => return Ok(None),
+            },
+            other => {
+                let place = dotted(path.get(..=depth).unwrap_or(path));
+                return Err(misfit(&place, other, "map[string]interface{}"));
+            }
+        }
+    }
+    Ok(Some(at))
+}
+
+fn of_type<'v>(found: Option<&'v Value>, path: &[String], wanted: &str) -> Result<Option<&'v Value>, String> {
+    match found {
+        Some(value) if gotext::type_name(value) != wanted => Err(misfit(&dotted(path), value, wanted)),
+        found => Ok(found),
+    }
+}
+
+fn misfit(place: &str, found: &Value, wanted: &str) -> String {
+    let (shown, kind) = (gotext::plain(found), gotext::type_name(found));
+    format!("{place} accessor error: {shown} is of the type {kind}, expected {wanted}")
 }
 
 fn fault(object: &Value, path: &[String]) -> Option<Cause> {
-    let value = at(object, path)?;
-    let number = value.as_i64()?;
+    let found = match nested(object, path).and_then(|found| of_type(found, path, "int64")) {
+        Ok(found) => found?,
+        Err(why) => return Some(Cause::invalid(&dotted(path), &0.into(), &why)),
+    };
+    let number = found.as_i64()?;
     let problem = if number < 0 {
         "should be a non-negative integer".to_owned()
     } else if number > i64::from(i32::MAX) {
@@ -368,5 +447,5 @@ fn fault(object: &Value, path: &[String]) -> Option<Cause> {
     } else {
         return None;
     };
-    Some(Cause::invalid(&format!(".{}", path.join(".")), value, &problem))
+    Some(Cause::invalid(&dotted(path), found, &problem))
 }

@@ -24,9 +24,9 @@ pub(super) async fn update(
     body: &Bytes,
 ) -> Result<Response, ApiError> {
     let options = Options::parse(&call, Verb::Update)?;
-    let (mut object, mut problems) = parse_object(&call.headers, &call.resource, body)?;
+    let (mut object, problems) = parse_object(&call.headers, &call.resource, body)?;
     let remarks = write::admit(&call, &mut object, Source::Body(body))?;
-    problems.extend(remarks.problems);
+    let problems = write::all_problems(&call.resource, body, problems, remarks.problems);
     let mut warnings = write::settle(problems, options.validation, |why| call.cannot_be_handled(why))?;
     warnings.extend(remarks.warnings);
     object::check_name(&object, &name)?;

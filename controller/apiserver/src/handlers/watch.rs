@@ -303,7 +303,7 @@ impl Stream {
         let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
         match self.form {
             Form::Whole => object,
-            Form::Partial => table::partial(&object),
+            Form::Partial | Form::PartialList => table::partial(&object),
             Form::Table(_) => self.shaped(object),
         }
     }

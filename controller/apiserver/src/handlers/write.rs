@@ -11,7 +11,8 @@ use super::options::{FieldValidation, Options};
 use super::versions::KindVersions;
 use super::{Call, Part, metadata, patch, scale};
 use crate::apply::{self, FieldSet, Writer};
-use crate::builtin::{NAMESPACES, decode};
+use crate::body;
+use crate::builtin::{NAMESPACES, decode, empty};
 use crate::core::Core;
 use crate::crd;
 use crate::flavour::{self, namespace};
@@ -66,6 +67,9 @@ pub(super) fn admit(call: &Call, object: &mut Value, source: Source<'_>) -> Resu
             Source::Patch(shown) => patch::unfit(shown, &why),
             _ => call.cannot_be_handled(&why),
         })?;
+        if !matches!(source, Source::Trusted) {
+            empty::settle(message, object);
+        }
     }
     let (mut unknown, warnings) = metadata::admit(call, object, source)?;
     unknown.extend(schema::prune(&call.resource.schema, object));
@@ -88,6 +92,18 @@ pub(super) fn admit_applied(call: &Call, object: &mut Value) -> Result<Vec<Strin
     Ok(warnings)
 }
 
+/// All that a strict reader would refuse in an object that was read from `json`: what the reader of the text found, and
+/// then the rest. Upstream reads the built-in kinds in one go, and comes upon all of it in the text's own order.
+pub(super) fn all_problems(
+    resource: &Resource,
+    json: &[u8],
+    mut problems: Vec<String>,
+    remarks: Vec<String>,
+) -> Vec<String> {
+    problems.extend(remarks);
+    if resource.message.is_some() { body::in_order(json, problems) } else { problems }
+}
+
 /// What becomes of such problems: warnings, an error, or nothing.
 pub(super) fn settle(
     problems: Vec<String>,
@@ -98,7 +114,7 @@ pub(super) fn settle(
         FieldValidation::Strict if !problems.is_empty() => {
             Err(refuse(&format!("strict decoding error: {}", problems.join(", "))))
         }
-        FieldValidation::Warn => Ok(problems),
+        FieldValidation::Warn => Ok(problems.iter().flat_map(|problem| body::warnings(problem)).collect()),
         FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
     }
 }
@@ -199,23 +215,36 @@ impl Write {
         let namespace = object::namespace(&object).to_owned();
         check_namespace(txn, resource, &namespace, object::name(&object))?;
         let sent = apply::take_managed_fields(&mut object);
+        if ownership == Ownership::Settled {
+            // Upstream asks no apply for the version of what is not there.
+            object::meta_mut(&mut object).and_then(|metadata| metadata.remove("resourceVersion"));
+        }
         metadata::begin(resource, &mut object, |name| txn.get(&resource.key(&namespace, name)).is_some())?;
         if resource.has_status {
             object::remove_field(&mut object, "status");
         }
         let mut causes = metadata::faults(resource, &object);
         causes.extend(flavour::complete(resource, &mut object, None));
-        if resource.flavour == Flavour::Definition && causes.is_empty() {
-            crd::accept(&mut object, &txn.list(&resource.stored_as, ""));
-        }
         self.own(None, &mut object, sent, ownership);
         check(resource, &object, None, Part::Main, causes)?;
         let name = object::name(&object).to_owned();
         let key = resource.key(&namespace, &name);
-        if txn.get(&key).is_some() {
-            return Err(ApiError::already_exists(resource.subject(&name)));
+        if let Some(found) = txn.get(&key) {
+            let subject = resource.subject(&name);
+            return Err(if object::is_deleting(&found) {
+                ApiError::still_exists(subject)
+            } else {
+                ApiError::already_exists(subject)
+            });
         }
-        let stored = txn.put(key, flavour::to_stored(resource, object)?);
+        if let (Flavour::Definition, Some(status)) = (resource.flavour, object.get_mut("status")) {
+            // What upstream answers before its controllers have looked at it.
+            object::set_field(status, "conditions", Value::Null);
+        }
+        let stored = txn.put(key.clone(), flavour::to_stored(resource, object)?);
+        if resource.flavour == Flavour::Definition {
+            crd::settle(txn, key);
+        }
         if !self.options.dry_run {
             return Ok(stored);
         }
@@ -259,9 +288,8 @@ impl Write {
         let mut causes = metadata::update_faults(resource, &new, old);
         if self.part == Part::Main {
             causes.extend(flavour::complete(resource, &mut new, Some(old)));
-            if resource.flavour == Flavour::Definition && causes.is_empty() {
-                crd::accept(&mut new, &txn.list(&resource.stored_as, ""));
-            }
+        } else if resource.flavour == Flavour::Definition {
+            crd::store_version(&mut new);
         }
         if self.part == Part::Finalize {
             causes.extend(namespace::finalize(&mut new));
@@ -273,19 +301,24 @@ impl Write {
         check(resource, &new, Some(old), self.part, causes)?;
 
         let key = resource.key(object::namespace(old), object::name(old));
-        let new = flavour::to_stored(resource, new)?;
+        let mut new = flavour::to_stored(resource, new)?;
         if apply::same_but_for_times(&new, current) {
             return Ok(Arc::clone(current));
         }
         if object::is_deleting(&new) && object::finalizers(&new).next().is_none() {
-            let last = txn.put(key.clone(), new);
             // A namespace has its contents to wait for, too.
-            if is_namespace && !namespace::finalizers(&last).is_empty() {
-                return Ok(last);
+            if is_namespace && !namespace::finalizers(&new).is_empty() {
+                return Ok(txn.put(key, new));
             }
-            return Ok(txn.delete(key).unwrap_or(last));
+            // As upstream, which does not store what it deletes at once: watchers see the object as it was.
+            txn.delete(key);
+            object::set_meta(&mut new, "resourceVersion", object::resource_version(current));
+            return Ok(Arc::new(new));
         }
-        let stored = txn.put(key, new);
+        let stored = txn.put(key.clone(), new);
+        if resource.flavour == Flavour::Definition && self.part == Part::Main {
+            crd::settle(txn, key);
+        }
         if !self.options.dry_run {
             return Ok(stored);
         }

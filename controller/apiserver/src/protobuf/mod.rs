@@ -74,6 +74,24 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Envelope<'_>, Error> {
     Ok(envelope)
 }
 
+/// A message in an envelope, as a client would send it.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn enveloped(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+    let field = |number: u8, bytes: &[u8]| {
+        let mut out = vec![number << 3 | 2];
+        let mut length = bytes.len();
+        while length >= 0x80 {
+            out.push(u8::try_from(length & 0x7f).unwrap_or_default() | 0x80);
+            length >>= 7;
+        }
+        out.push(u8::try_from(length).unwrap_or_default());
+        out.extend_from_slice(bytes);
+        out
+    };
+    let kind = [field(1, api_version.as_bytes()), field(2, kind.as_bytes())].concat();
+    [MAGIC.to_vec(), field(1, &kind), field(2, raw)].concat()
+}
+
 fn type_of(bytes: &[u8]) -> Result<(&str, &str), Error> {
     let (mut reader, mut found) = (Reader::new(bytes), ("", ""));
     while let Some((number, payload)) = reader.next()? {

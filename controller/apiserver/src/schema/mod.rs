@@ -9,6 +9,7 @@ mod path;
 mod pattern;
 mod prune;
 mod rules;
+mod size;
 mod structure;
 mod validate;
 
@@ -24,6 +25,7 @@ pub(crate) use parse::SchemaError;
 pub(crate) use pattern::compile as go_pattern;
 pub(crate) use prune::{prune, prune_value};
 pub(crate) use rules::{Rule, check_default as check_rules};
+pub(crate) use size::LARGEST_REQUEST;
 pub(crate) use structure::{Form, ListType, PatchStrategy, ScalarType};
 pub(crate) use validate::{Subject, check as check_value, unreadable, validate};
 

@@ -59,6 +59,16 @@ impl Rule {
         self.message_program.as_ref()?.as_ref().err().map(String::as_str)
     }
 
+    /// What one run can cost at most; nothing for what does not compile.
+    pub(crate) fn cost(&self) -> u64 {
+        self.program.as_ref().map_or(0, Program::cost)
+    }
+
+    /// As [`Self::cost`], for the making of its message.
+    pub(crate) fn message_cost(&self) -> Option<u64> {
+        self.message_program.as_ref()?.as_ref().ok().map(Program::cost)
+    }
+
     pub(crate) fn uses_old(&self) -> bool {
         self.program.as_ref().is_ok_and(Program::uses_old)
     }

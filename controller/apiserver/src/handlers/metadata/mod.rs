@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{Call, patch};
 use crate::apply::metadata_schema;
-use crate::builtin::Message;
+use crate::builtin::{Message, decode};
 use crate::gotext;
 use crate::object;
 use crate::registry::{Flavour, Resource};
@@ -24,6 +24,18 @@ const LEFT_OUT: &[&str] = &["annotations", "finalizers", "labels", "ownerReferen
 const LONGEST_PREFIX: usize = 58;
 /// Names tried before the client is told to come back.
 const NAME_ATTEMPTS: usize = 8;
+
+/// Kinds of every group that upstream knows and does not store.
+const UNSTORED: &[&str] = &[
+    "Status",
+    "DeleteOptions",
+    "CreateOptions",
+    "UpdateOptions",
+    "PatchOptions",
+    "GetOptions",
+    "ListOptions",
+    "WatchEvent",
+];
 
 /// Where an object comes from, which decides how a client is told that it cannot be read.
 #[derive(Debug, Clone, Copy)]
@@ -119,7 +131,15 @@ fn check_kind(call: &Call, object: &Value, source: Source<'_>) -> Result<(), Api
     if let Some(message) = resource.message.filter(|_| kind != resource.kind || version != wanted)
         && !(matches!(source, Source::Body(_)) && is_other_version(resource, kind, version))
     {
-        return Err(unlike(resource, message, kind, version));
+        let why = unlike(resource, message, object);
+        let short = version.rsplit('/').next().unwrap_or(version);
+        return Err(match source {
+            Source::Patch(shown) => patch::unfit(shown, &why),
+            _ => ApiError::bad_request(format!(
+                "{kind} in version {short:?} cannot be handled as a {}: {why}",
+                resource.kind
+            )),
+        });
     }
     let is_patch = matches!(source, Source::Patch(_));
     if version != wanted && !(is_patch && resource.is_custom()) {
@@ -299,15 +319,19 @@ fn is_other_version(resource: &Resource, kind: &str, version: &str) -> bool {
     kind == resource.kind && same_group && known
 }
 
-/// The refusal of an object of another kind or version where one of a built-in kind belongs.
-fn unlike(resource: &Resource, message: &Message, kind: &str, version: &str) -> ApiError {
-    let package = message.name.split('.').next().unwrap_or_default();
-    let is_known = version == resource.api_version() && Message::named(&format!("{package}.v1.{kind}")).is_some();
-    let why = if is_known {
-        format!("converting (v1.{kind}) to ({package}.{}): unknown conversion", resource.kind)
-    } else {
-        format!("no kind \"{kind}\" is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:111\"")
-    };
-    let version = version.rsplit('/').next().unwrap_or(version);
-    ApiError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {}: {why}", resource.kind))
+/// Why an object of another kind or version cannot stand where one of a built-in kind belongs.
+fn unlike(resource: &Resource, message: &Message, object: &Value) -> String {
+    let said = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (version, kind) = (said("apiVersion"), said("kind"));
+    let package = message.go_package();
+    let named = |kind: &str| Message::named(&format!("{package}.v1.{kind}"));
+    let is_list = kind.strip_suffix("List").is_some_and(|item| named(item).is_some());
+    let is_known = named(kind).is_some() || is_list || UNSTORED.contains(&kind) || kind == "List" && package == "core";
+    if version != resource.api_version() || !is_known {
+        let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+        return format!("no kind \"{kind}\" is registered for version \"{version}\" {scheme}");
+    }
+    // It is read as what it says it is before that turns out to be the wrong thing.
+    let misread = named(kind).and_then(|known| decode::check(known, object).err());
+    misread.unwrap_or_else(|| format!("converting (v1.{kind}) to ({package}.{}): unknown conversion", resource.kind))
 }

@@ -52,15 +52,28 @@ pub(super) fn on_create(resource: &Resource, object: &Value) -> Vec<Cause> {
     causes
 }
 
-/// What is wrong with the metadata of an object that replaces `old`. Custom objects are checked once more than others.
+/// What is wrong with the metadata of an object that replaces `old`.
 pub(super) fn on_update(resource: &Resource, new: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = common(new);
-    for _ in 0..2 {
+    causes.extend(changes(new, old));
+    // The rules of each kind come back to it, as upstream tells it.
+    let (changes_again, whole_again) = match resource.flavour {
+        Flavour::CoreEvent | Flavour::NewEvent | Flavour::Review => (false, false),
+        Flavour::ValidatingWebhook | Flavour::MutatingWebhook => (false, true),
+        Flavour::Custom | Flavour::Namespace | Flavour::Lease | Flavour::Definition => (true, false),
+        Flavour::Secret
+        | Flavour::ConfigMap
+        | Flavour::ServiceAccount
+        | Flavour::Role
+        | Flavour::RoleBinding
+        | Flavour::ClusterRole
+        | Flavour::ClusterRoleBinding => (true, true),
+    };
+    if changes_again {
         causes.extend(changes(new, old));
-        if !resource.is_custom() {
-            // The second time is in the rules of each kind, which say the same.
-            break;
-        }
+    }
+    if whole_again {
+        causes.extend(common(new));
     }
     causes.extend(unqualified_finalizers(resource, new));
     causes

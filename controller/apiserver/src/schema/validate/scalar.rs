@@ -115,10 +115,12 @@ pub(super) fn is_whole(value: f64) -> bool {
     value.abs() <= LARGEST && (off == 0.0 || (nearest != 0.0 && off / (value.abs() + nearest.abs()) < CLOSE))
 }
 
+/// One more than the largest whole number.
+const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+
 /// A float as Go makes a whole number of it: the fraction is cut off, and what does not fit is the smallest number.
 #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
 pub(super) fn truncated(value: f64) -> i64 {
-    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     if (-BEYOND..BEYOND).contains(&value) { value as i64 } else { i64::MIN }
 }
 
@@ -128,7 +130,7 @@ fn out_of_range(schema: &Schema, number: &Number) -> Option<String> {
     let format = schema.format.as_ref();
     let whole = number.as_i64().or_else(|| {
         let float = number.as_f64()?;
-        let within = float.fract() == 0.0 && float.abs() < 9.3e18;
+        let within = float.fract() == 0.0 && (-BEYOND..BEYOND).contains(&float);
         within.then(|| truncated(float))
     });
     let fits = match (kind, format.map(|(format, _)| *format)) {
