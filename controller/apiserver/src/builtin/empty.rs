@@ -8,6 +8,9 @@ use super::idl::{Field, Kind, Many, Message};
 /// Kinds whose schemas are data to them, in which an empty list may say something.
 const KEPT: &str = "apiextensions.";
 
+/// Lists that may be missing and are yet written when there is nothing in them.
+const WRITTEN: &[(&str, &str)] = &[("rbac.v1.Role", "rules"), ("rbac.v1.ClusterRole", "rules")];
+
 /// Brings a checked object into the form in which Go would write it.
 pub(crate) fn settle(message: &'static Message, object: &mut Value) {
     if message.name.starts_with(KEPT) {
@@ -36,7 +39,7 @@ fn settle_fields(message: &'static Message, fields: &mut Map<String, Value>) {
             (Many::Map, Value::Object(entries)) => entries.is_empty(),
             _ => false,
         };
-        !is_empty || field.is_required()
+        !is_empty || field.is_required() || WRITTEN.contains(&(message.name, field.name))
     });
 }
 
@@ -69,6 +72,9 @@ mod tests {
             "labels": {"l": ""}, "finalizers": [""], "name": null,
         }});
         assert_eq!(object, wanted);
+        let mut none = json!({"rules": []});
+        settle(Message::named("rbac.v1.ClusterRole").unwrap(), &mut none);
+        assert_eq!(none, json!({"rules": []}));
         let mut role = json!({"rules": [{"verbs": [], "resources": []}]});
         settle(Message::named("rbac.v1.Role").unwrap(), &mut role);
         assert_eq!(role, json!({"rules": [{"verbs": []}]}));
