@@ -26,6 +26,9 @@
 //! ([`RedfishError::Handshake`]). With the feature `legacy-tls` and [`Options::legacy_tls`] OpenSSL speaks with it; both
 //! are off by default. TLS 1.2 and 1.3 stay with rustls even then.
 //!
+//! What takes its time is at hand as well: [`Client::follow`] stays with a task until its end, through restarts of the
+//! service; [`Client::listen`] takes events from an open connection; [`Client::push_form`] sends a file piece by piece.
+//!
 //! One client keeps at most one session with one service and has at most two requests under way. It must not know
 //! what a call is wanted for: no policy about hosts, no vendors' boot or power habits, no read-back. Those belong to
 //! whoever uses it.

@@ -44,13 +44,18 @@ fn dated(log: &str, body: &Value) -> Option<Dated> {
     })
 }
 
-/// Whether entries stand in the order in which they were written, oldest first, as far as their times tell.
+/// Whether entries stand in the order in which they were written, oldest first: by their times, and where those are all
+/// one or none, by their numbers.
 fn is_rising(entries: &[Dated]) -> bool {
     let mut known = entries.iter().filter_map(|entry| entry.at);
-    match (known.next(), known.next_back()) {
-        (Some(first), Some(last)) => first < last,
-        _ => false,
+    if let (Some(first), Some(last)) = (known.next(), known.next_back())
+        && first != last
+    {
+        return first < last;
     }
+    let number = |entry: &Dated| entry.entry.id.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok();
+    let mut numbers = entries.iter().filter_map(number);
+    matches!((numbers.next(), numbers.next_back()), (Some(first), Some(last)) if first < last)
 }
 
 /// The newest `limit` of all logs together. Entries without a time come last, in the order of their log.
@@ -97,15 +102,27 @@ impl RedfishBmc {
         }
         let mut all = Vec::new();
         let mut seen = HashSet::new();
+        let mut unread = None;
         for service in services {
             // Supermicro and others show one log at two places.
             let Some(entries) = service.link("Entries").filter(|entries| seen.insert(entries.clone())) else {
                 continue;
             };
             let log = service.text("Id").unwrap_or_else(|| service.uri().id()).to_owned();
-            all.extend(self.newest_of_log(&log, &entries, limit.min(DEEPEST)).await?);
+            match self.newest_of_log(&log, &entries, limit.min(DEEPEST)).await {
+                Ok(entries) => all.extend(entries),
+                Err(error @ (BmcError::BadCredentials { .. } | BmcError::Unreachable { .. })) => return Err(error),
+                // One log that cannot be read does not hide the others.
+                Err(error) => {
+                    tracing::warn!(%error, log, "a log cannot be read");
+                    unread = Some(error);
+                }
+            }
         }
-        Ok(newest(all, limit))
+        match unread {
+            Some(error) if all.is_empty() => Err(error),
+            _ => Ok(newest(all, limit)),
+        }
     }
 
     async fn newest_of_log(&self, log: &str, at: &Reference, limit: usize) -> Result<Vec<Dated>, BmcError> {
@@ -254,6 +271,9 @@ mod tests {
         };
         let all = vec![entry("a", Some(5)), entry("n", None), entry("b", Some(9)), entry("c", Some(9))];
         assert!(!is_rising(&all[..2]) && is_rising(&all));
+        let numbered = |ids: [&str; 2], at| is_rising(&ids.map(|id| entry(id, at)));
+        assert!(numbered(["9", "10"], None) && numbered(["SEL-9", "SEL-10"], Some(7)));
+        assert!(!numbered(["83434", "83433"], Some(7)) && !numbered(["a", "b"], None));
         let ids = |limit| newest(all.clone(), limit).into_iter().map(|entry| entry.id).collect::<String>();
         assert_eq!((ids(9), ids(2)), ("bcan".to_owned(), "bc".to_owned()));
     }
