@@ -1,11 +1,12 @@
 //! From an address and credentials to a [`Bmc`], with one session per BMC.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use redfish_client::Client;
+
 use crate::ipmi::IpmiBmc;
-use crate::redfish::RedfishBmc;
+use crate::redfish::{self, RedfishBmc};
 use crate::{Address, Bmc, BmcError, BootVia, Credentials, Protocol, Trust};
 
 /// Hands out BMCs. Reconcilers hold this, so that a test can be the racks.
@@ -21,8 +22,8 @@ pub trait BmcConnector: Send + Sync {
     fn forget(&self, address: &Address);
 }
 
-/// The real thing: one client, and so at most one session, per BMC. New credentials or another trust for an address
-/// replace its client.
+/// The real thing: one client, and so at most one session and two requests under way, per BMC, also where several
+/// servers share it. New credentials or another trust for an address replace its client.
 #[derive(Default)]
 pub struct Connector {
     known: Mutex<HashMap<Address, Known>>,
@@ -32,6 +33,8 @@ struct Known {
     credentials: Credentials,
     trust: Trust,
     bmc: Arc<dyn Bmc>,
+    /// The client beneath, and the service it is of, where it can be shared.
+    shared: Option<(String, Client)>,
 }
 
 impl Connector {
@@ -46,16 +49,24 @@ impl BmcConnector for Connector {
     fn connect(&self, address: &Address, credentials: Credentials, trust: Trust) -> Result<Arc<dyn Bmc>, BmcError> {
         boots_from_network(address)?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.entry(address.clone()) {
-            Entry::Occupied(entry) if entry.get().credentials == credentials && entry.get().trust == trust => {
-                Ok(Arc::clone(&entry.get().bmc))
-            }
-            entry => {
-                let bmc = connect(address, credentials.clone(), trust.clone())?;
-                entry.insert_entry(Known { credentials, trust, bmc: Arc::clone(&bmc) });
-                Ok(bmc)
-            }
+        let same = |other: &&Known| other.credentials == credentials && other.trust == trust;
+        if let Some(own) = known.get(address).filter(same) {
+            return Ok(Arc::clone(&own.bmc));
         }
+        let (bmc, shared): (Arc<dyn Bmc>, _) = match address.scheme().protocol() {
+            Protocol::Ipmi => (connect(address, credentials.clone(), trust.clone())?, None),
+            Protocol::Redfish => {
+                let service = address.service_url();
+                let mut others = known.values().filter(same).filter_map(|other| other.shared.as_ref());
+                let client = match others.find(|(other, _)| *other == service) {
+                    Some((_, client)) => client.clone(),
+                    None => redfish::client(address, &credentials, trust.clone())?,
+                };
+                (Arc::new(RedfishBmc::new(address, &credentials, client.clone())), Some((service, client)))
+            }
+        };
+        known.insert(address.clone(), Known { credentials, trust, bmc: Arc::clone(&bmc), shared });
+        Ok(bmc)
     }
 
     fn forget(&self, address: &Address) {
@@ -70,7 +81,9 @@ impl BmcConnector for Connector {
 pub fn connect(address: &Address, credentials: Credentials, trust: Trust) -> Result<Arc<dyn Bmc>, BmcError> {
     match address.scheme().protocol() {
         Protocol::Ipmi => Ok(Arc::new(IpmiBmc::new(address, &credentials)?)),
-        Protocol::Redfish => Ok(Arc::new(RedfishBmc::new(address, &credentials, trust)?)),
+        Protocol::Redfish => {
+            Ok(Arc::new(RedfishBmc::new(address, &credentials, redfish::client(address, &credentials, trust)?)))
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 use crate::{deadline, run};
 
 /// Program or file that must be there, Debian package that brings it.
-const NEEDED: [(&str, &str); 24] = [
+const NEEDED: [(&str, &str); 26] = [
     (QEMU, "qemu-system-x86"),
     (OVMF_CODE, "ovmf"),
     ("/usr/lib/ipxe/snponly.efi", "ipxe"),
@@ -41,6 +41,9 @@ const NEEDED: [(&str, &str); 24] = [
     ("ps", "procps"),
     ("cc", "build-essential"),
     ("strip", "binutils"),
+    // redfish-client's feature legacy-tls
+    ("pkg-config", "pkg-config"),
+    ("/usr/include/openssl/ssl.h", "libssl-dev"),
     // what the crates' own tests compare with
     ("curl", "curl"),
     ("/usr/lib/systemd/boot/efi/systemd-bootx64.efi", "systemd-boot-efi"),

@@ -24,6 +24,7 @@ impl RedfishBmc {
             RedfishError::Address { .. }
             | RedfishError::Trust { .. }
             | RedfishError::Certificate { .. }
+            | RedfishError::Handshake { .. }
             | RedfishError::Redirect { .. } => BmcError::BadAddress { address, problem: why },
             RedfishError::Connection { .. } => {
                 BmcError::Unreachable { address, deadline: self.deadline(), why: format!("{act}: {why}") }

@@ -29,7 +29,7 @@ mod work;
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use redfish_client::{Client, Login, Options, Reference, Trust};
+use redfish_client::{Client, Options, Reference, Trust};
 use tokio::sync::OnceCell;
 
 use crate::power::Patience;
@@ -51,24 +51,40 @@ pub(crate) struct RedfishBmc {
 }
 
 impl RedfishBmc {
-    pub(crate) fn new(address: &Address, credentials: &Credentials, trust: Trust) -> Result<Self, BmcError> {
-        let mut options = Options::default();
-        options.trust = trust;
-        Self::with(address, credentials, options, Patience::default())
+    /// The server that `address` names, by way of `client`, which the other servers of the same BMC share.
+    pub(crate) fn new(address: &Address, credentials: &Credentials, client: Client) -> Self {
+        Self::by(address, credentials, client, Patience::default())
     }
 
+    fn by(address: &Address, credentials: &Credentials, client: Client, patience: Patience) -> Self {
+        let user = credentials.username().to_owned();
+        Self { address: address.clone(), user, client, system: OnceCell::new(), patience }
+    }
+
+    #[cfg(test)]
     fn with(
         address: &Address,
         credentials: &Credentials,
         options: Options,
         patience: Patience,
     ) -> Result<Self, BmcError> {
-        let user = credentials.username().to_owned();
-        let login = Login::new(&user, credentials.expose_password());
-        let client = Client::new(&address.service_url(), Some(login), options)
-            .map_err(|error| BmcError::BadAddress { address: address.to_string(), problem: error.to_string() })?;
-        Ok(Self { address: address.clone(), user, client, system: OnceCell::new(), patience })
+        Ok(Self::by(address, credentials, client_with(address, credentials, options)?, patience))
     }
+}
+
+/// A client of the BMC at `address`. Old TLS (feature `legacy-tls`) is spoken only with a BMC whose certificate is not
+/// looked at either: whoever could read along can do so there anyway.
+pub(crate) fn client(address: &Address, credentials: &Credentials, trust: Trust) -> Result<Client, BmcError> {
+    let mut options = Options::default();
+    options.legacy_tls = cfg!(feature = "legacy-tls") && trust == Trust::Anyone;
+    options.trust = trust;
+    client_with(address, credentials, options)
+}
+
+fn client_with(address: &Address, credentials: &Credentials, options: Options) -> Result<Client, BmcError> {
+    let login = quirks::login(credentials.username(), credentials.expose_password());
+    Client::new(&address.service_url(), Some(login), options)
+        .map_err(|error| BmcError::BadAddress { address: address.to_string(), problem: error.to_string() })
 }
 
 #[async_trait]

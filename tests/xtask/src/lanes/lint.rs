@@ -15,9 +15,11 @@ use crate::{deadline, prerequisites, run};
 /// Of crates.io.
 const CARGO_DENY: &str = "0.20.2";
 
-const CHECKS: [(&str, &[&str]); 2] = [
+const CHECKS: [(&str, &[&str]); 3] = [
     ("cargo fmt", &["fmt", "--all", "--", "--check"]),
     ("cargo clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    // off by default, and so compiled nowhere else
+    ("legacy tls", &["check", "--package", "redfish-client", "--features", "legacy-tls"]),
 ];
 
 pub(super) fn run(workspace: &Workspace, until: Instant, tally: &mut Tally) -> Result<()> {

@@ -7,10 +7,11 @@ mod console;
 mod rows;
 mod update;
 
-use redfish_client::Resource;
+use redfish_client::{Login, Resource};
+use serde_json::json;
 
 pub(crate) use console::console_command;
-use rows::ROWS;
+use rows::{LOGINS, ROWS};
 pub(crate) use update::{OwnState, own_state, queues_of};
 
 /// What a BMC may be known for.
@@ -20,6 +21,24 @@ pub(crate) enum Habit {
     RestartHangs,
     /// The boot target `Cd` is the drive in the server. The virtual one is an attribute of the manager.
     VirtualCdIsAnAttribute,
+}
+
+/// The login of `user`, with what some vendors want beside it.
+pub(crate) fn login(user: &str, password: &str) -> Login {
+    LOGINS.iter().fold(Login::new(user, password), |login, row| {
+        let (field, value) = row.field;
+        login.with_oem(row.vendor, json!({ field: value }))
+    })
+}
+
+/// One row: a field in the request for a session, below `Oem` and the vendor's name, where the root shows that name.
+#[derive(Debug)]
+struct LoginRow {
+    /// Its id in the register.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the register is held to it by a test"))]
+    id: &'static str,
+    vendor: &'static str,
+    field: (&'static str, &'static str),
 }
 
 /// Who a server is, as far as rows ask.
@@ -84,9 +103,10 @@ mod tests {
     #[test]
     fn every_row_is_in_the_register() {
         let register = include_str!("../../../quirks.yaml");
-        for row in ROWS {
-            assert!(register.contains(&format!("- id: {}\n", row.id)), "{row:?}");
-            assert!(!row.vendor.is_empty(), "a row without a vendor is general behaviour: {row:?}");
+        let rows = ROWS.iter().map(|row| (row.id, row.vendor));
+        for (id, vendor) in rows.chain(LOGINS.iter().map(|row| (row.id, row.vendor))) {
+            assert!(register.contains(&format!("- id: {id}\n")), "{id}");
+            assert!(!vendor.is_empty(), "a row without a vendor is general behaviour: {id}");
         }
     }
 }

@@ -5,6 +5,7 @@ mod dump;
 mod events;
 mod fixtures;
 mod golden;
+mod identity;
 mod inventory;
 mod logs;
 mod media;

@@ -64,6 +64,11 @@ impl Scripted {
         scripted
     }
 
+    /// `host:port`.
+    pub(in crate::redfish) fn address(&self) -> String {
+        self.address.to_string()
+    }
+
     /// Our side of it, for the server at [`SYSTEM`]; an act has half a second.
     pub(in crate::redfish) fn bmc(&self) -> RedfishBmc {
         self.patient(Duration::from_millis(500))
