@@ -155,7 +155,7 @@ impl Handshake {
             self.state = State::Over;
             let payload = rakp::rakp3(self.tag, SetupStatus::INVALID_INTEGRITY_CHECK, bmc_session_id, &[]);
             return Ok(Progress::Failed {
-                error: IpmiError::AuthenticationRejected { why: "the bmc does not use this password for this user" },
+                error: self.wrong_password(),
                 farewell: Some(packet::encode_plain(PayloadType::Rakp3, &payload)),
             });
         }
@@ -187,6 +187,16 @@ impl Handshake {
         Ok(Progress::Established(Box::new(Session::new(self.suite, self.session_id, bmc_session_id, &sik))))
     }
 
+    fn wrong_password(&self) -> IpmiError {
+        IpmiError::AuthenticationRejected {
+            why: if self.login.has_long_password() {
+                "the bmc uses another password for this user; some keep 16 bytes of a longer one and no more"
+            } else {
+                "the bmc uses another password for this user"
+            },
+        }
+    }
+
     fn refused(&mut self, status: SetupStatus) -> Progress {
         let stage = self.stage();
         self.state = State::Over;
@@ -194,9 +204,7 @@ impl Handshake {
             SetupStatus::UNAUTHORIZED_NAME => {
                 IpmiError::AuthenticationRejected { why: "the bmc knows no such user, or has no password for it" }
             }
-            SetupStatus::INVALID_INTEGRITY_CHECK => {
-                IpmiError::AuthenticationRejected { why: "the bmc uses another password for this user" }
-            }
+            SetupStatus::INVALID_INTEGRITY_CHECK => self.wrong_password(),
             SetupStatus::UNAUTHORIZED_ROLE => {
                 IpmiError::PrivilegeRefused { wanted: self.login.privilege(), why: status.to_string() }
             }

@@ -72,6 +72,12 @@ impl Login {
         self.privilege
     }
 
+    /// Whether the password is longer than the 16 bytes that some BMCs keep of it.
+    pub(crate) fn has_long_password(&self) -> bool {
+        const KEPT_BY_ALL: usize = 16;
+        self.password.len() > KEPT_BY_ALL
+    }
+
     /// The user key, K_UID. HMAC pads it with zeros, as the specification does.
     pub(crate) fn key(&self) -> &[u8] {
         &self.password

@@ -45,7 +45,9 @@ pub(crate) fn fru_field(reader: &mut Reader<'_>, language: Language) -> Result<O
 /// Padding is not text: blanks, NULs and what is not printable are cut off the end.
 fn decode(kind: u8, bytes: &[u8], language: Language, zero: TypeZero) -> String {
     let text: String = match (kind, language) {
-        (0, _) if zero == TypeZero::Unicode => utf16(bytes),
+        // Plain text marked as Unicode is frequent; in real Unicode some byte is not printable.
+        (0, _) if zero == TypeZero::Unicode && !bytes.iter().all(|byte| matches!(byte, 0x20..=0x7e)) => utf16(bytes),
+        (0, _) if zero == TypeZero::Unicode => bytes.iter().map(|byte| char::from(*byte)).collect(),
         (0, _) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         (1, _) => bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]).map(bcd_plus).collect(),
         (2, _) => six_bit(bytes),
@@ -98,6 +100,7 @@ mod tests {
         assert_eq!(decode(1, &[0x12, 0x3b, 0x45, 0xca], Language::English, TypeZero::Binary), "123-45.");
         assert_eq!(decode(0, &[0xde, 0xad], Language::English, TypeZero::Binary), "dead");
         assert_eq!(decode(0, &[0x41, 0, 0xac, 0x20], Language::English, TypeZero::Unicode), "A€");
+        assert_eq!(decode(0, b"Voltage", Language::English, TypeZero::Unicode), "Voltage");
         assert_eq!(decode(3, b"Temp \0\0", Language::English, TypeZero::Unicode), "Temp");
         assert_eq!(decode(3, &[0x42, 0x30], Language::Other, TypeZero::Binary), "あ");
     }

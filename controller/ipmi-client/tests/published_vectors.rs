@@ -6,9 +6,11 @@
 use std::path::PathBuf;
 
 use ipmi_client::command::{Command, GetBootFlags, GetChassisStatus, GetDeviceId, GetSystemGuid};
+use ipmi_client::fru::Fru;
 use ipmi_client::handshake::{Handshake, Progress, Randomness};
 use ipmi_client::message::{RequestSequence, decode_response, encode_request};
 use ipmi_client::packet::{PayloadType, decode_session, encode_plain};
+use ipmi_client::sdr::{Record, SensorClass};
 use ipmi_client::{Login, SUITE_3};
 use serde_json::Value;
 
@@ -116,4 +118,58 @@ fn nothing_published_makes_a_decoder_panic() {
 
 fn unhex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
+#[test]
+fn sensor_records() {
+    let Some(vectors) = vectors() else { return };
+    let file = "pkg/ipmi/full_sensor_record_test.go";
+    // Published without their headers.
+    let parse = |line| {
+        let body = at(&vectors, file, line);
+        let record = [&[1, 0, 0x51, 1, u8::try_from(body.len()).unwrap()][..], &body].concat();
+        match Record::parse(&record) {
+            Ok(Record::Sensors(mut sensors)) => sensors.remove(0),
+            other => panic!("line {line}: {other:?}"),
+        }
+    };
+    let cpu = parse(17);
+    assert_eq!((cpu.name.as_str(), cpu.number, cpu.kind, cpu.entity), ("CPU Temp", 1, 1, (3, 1)));
+    assert_eq!((cpu.class, cpu.unit.to_string().as_str()), (SensorClass::Threshold, "°C"));
+    assert_eq!(cpu.conversion.unwrap().apply(0x28), 40.0);
+    assert_eq!(cpu.conversion.unwrap().apply(0xfc), -4.0);
+    assert_eq!((cpu.thresholds.upper_critical, cpu.thresholds.lower_critical), (Some(100), Some(0)));
+    let voltage = parse(222);
+    assert_eq!((voltage.name.as_str(), voltage.unit.to_string().as_str()), ("Voltage", "V"));
+    assert!(Record::parse(&at(&vectors, file, 172)).is_ok());
+}
+
+/// `BESSEMER_TEST_DATA`'s images of real boards, as published with python-ipmi.
+#[test]
+fn real_inventories() {
+    let data = std::env::var_os("BESSEMER_TEST_DATA")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")), PathBuf::from);
+    for (name, board, product, damaged) in [
+        (
+            "fru_supermicro_x11scz-f",
+            ["Supermicro", "X11SCZ-F", "VM211S003599"],
+            ["SRV-RNT-1U-DED-3-0002", "DS03210109"],
+            0,
+        ),
+        ("kontron_am4904", ["Kontron", "AM4904-SRIO", "0400058419"], ["AM4904-SRIO", "0400058419"], 0),
+        ("kontron_am4010", ["Kontron", "AM4010", "0023721003"], ["AM4010", "0000000000000000000000000"], 0),
+        ("vadatech_utc017", ["VadaTech", "UTCA PM", "4451956"], ["UTCA PM", "4451956"], 0),
+    ] {
+        let Ok(image) = std::fs::read(data.join(format!("ipmi/python-ipmi-{name}.bin"))) else {
+            println!("SKIP no test data: set BESSEMER_TEST_DATA");
+            return;
+        };
+        let fru = Fru::parse(&image).unwrap();
+        let text = |field: Option<String>| field.unwrap_or_default();
+        let found = fru.board.unwrap();
+        assert_eq!([text(found.manufacturer), text(found.name), text(found.serial)], board, "{name}");
+        let found = fru.product.unwrap();
+        assert_eq!([text(found.name), text(found.serial)], product, "{name}");
+        assert_eq!((fru.chassis, fru.damaged.len()), (None, damaged), "{name}");
+    }
 }

@@ -190,3 +190,15 @@ async fn falling_back_to_a_weaker_suite_is_told() {
     third.execute(&GetDeviceId).await.unwrap();
     assert_eq!((third.suite().await.unwrap().id, third.downgrade().await), (17, None));
 }
+
+#[tokio::test]
+async fn an_open_session_is_kept_alive_and_none_opened_for_it() {
+    let (_host, server) = start(Options::default()).await;
+    let client = client(&server);
+    client.keep_alive().await.unwrap();
+    assert_eq!(server.sessions_opened(), 0);
+    client.execute(&GetDeviceId).await.unwrap();
+    let before = server.requests();
+    client.keep_alive().await.unwrap();
+    assert_eq!((server.requests() - before, server.sessions_opened()), (1, 1));
+}
