@@ -39,6 +39,9 @@ pub struct Bios {
     /// What is wished for at the next boot and does not hold yet.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pending: BTreeMap<String, BiosValue>,
+    /// What firmware found wrong with the wishes that it was last given; they do not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 /// One setting.

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use redfish_client::Resource;
 use registry::Registry;
+use serde_json::Value;
 
 use super::RedfishBmc;
 use crate::{Bios, BiosAttribute, BiosValue, BmcError};
@@ -75,8 +76,28 @@ impl Settings {
             };
             (name, attribute)
         });
-        Bios { registry: named, attributes: attributes.collect(), pending: self.pending() }
+        Bios {
+            registry: named,
+            attributes: attributes.collect(),
+            pending: self.pending(),
+            problems: problems(&self.current),
+        }
     }
+}
+
+/// What firmware says of the wishes that it applied last (`@Redfish.Settings`, DSP0266 9.10), where it was not content.
+fn problems(current: &Resource) -> Vec<String> {
+    let list = current.value("@Redfish.Settings/Messages").and_then(Value::as_array).map(Vec::as_slice);
+    let told = list.unwrap_or_default().iter().filter_map(|message| {
+        let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let severity = text("Severity").or(text("MessageSeverity")).unwrap_or_default();
+        let about = message.get("RelatedProperties").and_then(Value::as_array).into_iter().flatten();
+        let about: Vec<&str> = about.filter_map(Value::as_str).filter_map(|at| at.rsplit('/').next()).collect();
+        let said = text("Message").or(text("MessageId"))?.trim_end_matches('.');
+        let named = if about.is_empty() { String::new() } else { format!("{}: ", about.join(", ")) };
+        matches!(severity, "Warning" | "Critical").then(|| format!("{named}{said}"))
+    });
+    told.collect()
 }
 
 impl RedfishBmc {

@@ -101,6 +101,23 @@ async fn a_wish_is_written_once_where_wishes_go_and_waits() {
     assert_eq!(bmc.set_bios(&wanted).await.unwrap(), ReadBack::Confirmed);
 }
 
+/// Firmware that did not take a wish says so where it says what holds; HPE's contentment is no problem.
+#[tokio::test]
+async fn what_firmware_did_not_take_is_told() {
+    let Some(dump) = Dump::load("hpe-dl385gen10plusv2-ilo5-2.72") else { return };
+    let bmc = bmc(&dump, "").await;
+    assert!(bmc.bios().await.unwrap().problems.is_empty());
+    let messages = json!([
+        {"MessageId": "Base.1.0.Success"},
+        {"MessageId": "Base.1.0.PropertyValueNotInList", "Severity": "Critical", "Message": "The value is not known.",
+            "RelatedProperties": ["#/Attributes/ProcTurboMode"]},
+        {"MessageId": "iLO.2.14.PropertyDependency", "MessageSeverity": "Warning"},
+    ]);
+    dump.set("/redfish/v1/systems/1/bios", json!({"@Redfish.Settings": {"Messages": messages}}));
+    let problems = bmc.bios().await.unwrap().problems;
+    assert_eq!(problems, ["ProcTurboMode: The value is not known", "iLO.2.14.PropertyDependency"]);
+}
+
 #[tokio::test]
 async fn a_wish_that_is_wrong_is_refused_whole_and_nothing_is_written() {
     let Some(dump) = Dump::load("dell-r750-idrac9-6.00") else { return };
