@@ -1,11 +1,10 @@
 //! JSON as Go reads it: its words for what is broken, its leniency with halves of characters, and the keys that an object
 //! has more than once.
 
-use std::fmt;
-
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
+use super::place::Place;
 use super::{Body, Repeated};
 use crate::gotext;
 
@@ -49,43 +48,6 @@ impl Problems {
         if !self.texts.contains(&text) {
             self.bytes += text.len();
             self.texts.push(text);
-        }
-    }
-}
-
-/// Where a value is. Made into a text only for a repeated key: nearly no body has one.
-#[derive(Clone, Copy)]
-pub(super) enum Place<'p> {
-    Top,
-    Field(&'p Place<'p>, &'p str),
-    Item(&'p Place<'p>, usize),
-}
-
-impl Place<'_> {
-    /// Whether the place is written so. Looks from the end, where most places differ.
-    pub(super) fn is(&self, path: &str) -> bool {
-        match self {
-            Self::Top => path.is_empty(),
-            Self::Field(Self::Top, name) => path == *name,
-            Self::Field(above, name) => {
-                let rest = path.strip_suffix(name).and_then(|rest| rest.strip_suffix('.'));
-                rest.is_some_and(|rest| above.is(rest))
-            }
-            Self::Item(above, at) => {
-                let open = path.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
-                open.is_some_and(|(rest, number)| number.parse() == Ok(*at) && above.is(rest))
-            }
-        }
-    }
-}
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Top => Ok(()),
-            Self::Field(Self::Top, name) => f.write_str(name),
-            Self::Field(above, name) => write!(f, "{above}.{name}"),
-            Self::Item(above, at) => write!(f, "{above}[{at}]"),
         }
     }
 }
@@ -474,11 +436,8 @@ mod tests {
     }
 
     #[test]
-    fn places_are_known_by_their_text() {
-        let (a, told) = (Place::Field(&Place::Top, "a.b"), Cell::new(0));
-        let item = Place::Item(&a, 3);
-        let inside = Place::Field(&item, "c");
-        assert!(inside.is("a.b[3].c") && !inside.is("a.b[2].c") && !inside.is("c") && !a.is("b"));
+    fn keys_are_told_with_their_place() {
+        let told = Cell::new(0);
         keys(br#"{"x": {"y": 1, "y": 2}}"#, &|place, key, known| {
             told.set(told.get() + usize::from(known && place.is("x.y") && key == "y"));
         });

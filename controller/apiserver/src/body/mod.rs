@@ -3,6 +3,7 @@
 
 mod json;
 mod order;
+mod place;
 mod yaml;
 
 use serde_json::Value;
