@@ -1,4 +1,5 @@
-//! The tokio driver: one session, one command at a time, everything within a deadline.
+//! The tokio driver: one session, one command at a time, everything within a deadline. What is not here: the session
+//! itself ([`open`](crate::open)) and the socket ([`wire`](crate::wire)).
 
 use std::fmt;
 use std::time::Duration;
@@ -7,13 +8,13 @@ use rand::RngExt;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::command::{ActivateSol, CloseSession, Command, DeactivateSol, GetDeviceId, SetSessionPrivilege};
+use crate::command::{ActivateSol, Command, DeactivateSol, GetDeviceId, SetSessionPrivilege};
 use crate::handshake::{Handshake, Progress, Randomness};
-use crate::message::{self, RequestSequence};
+use crate::open::{Open, Unanswered};
 use crate::session::Session;
 use crate::sol::Console;
 use crate::wire::{Exchange, NoAnswer, Wire};
-use crate::{CipherSuite, CompletionCode, IpmiError, Login, Malformed, SUITE_3, SUITE_17};
+use crate::{CipherSuite, CompletionCode, Downgrade, IpmiError, Login, Options};
 
 /// BMCs end a session after 60 ± 3 s of silence (§6.12.15); past this we do not wait to find out.
 const SESSION_IDLE_MAX: Duration = Duration::from_secs(50);
@@ -21,52 +22,6 @@ const SESSION_IDLE_MAX: Duration = Duration::from_secs(50);
 /// Pause after the first "busy"; later ones are twice as long, up to the ceiling.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 const ASK_AGAIN_MAX: Duration = Duration::from_secs(2);
-
-/// How patient a [`Client`] is, and what it may speak.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// For a whole command, setting up a session included.
-    pub deadline: Duration,
-    /// Until a datagram is sent a second time; later pauses grow.
-    pub retransmit_after: Duration,
-    /// Silence after which a session, or a half-finished setup, is taken for lost and begun anew.
-    pub give_up_session_after: Duration,
-    /// Pause between two commands at least. BMCs exist that stop answering after a burst.
-    pub pace: Duration,
-    /// How long a BMC that says "busy" or "starting" is asked again, within the deadline.
-    pub ask_again_for: Duration,
-    /// The cipher suites allowed, the preferred one first.
-    pub suites: Vec<&'static CipherSuite>,
-    /// The suite this BMC used when it was last talked to, by whoever remembers: it is tried first, and refusing it is
-    /// a [`Downgrade`].
-    pub known_suite: Option<&'static CipherSuite>,
-}
-
-impl Default for Options {
-    /// 15 s a command, 1 s to the second transmission, 5 s to a new session, 10 ms between commands, 10 s for a busy
-    /// BMC; suite 17, then 3.
-    fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(15),
-            retransmit_after: Duration::from_secs(1),
-            give_up_session_after: Duration::from_secs(5),
-            pace: Duration::from_millis(10),
-            ask_again_for: Duration::from_secs(10),
-            suites: vec![&SUITE_17, &SUITE_3],
-            known_suite: None,
-        }
-    }
-}
-
-/// A BMC now refuses a better cipher suite than the one it accepts, which it used before. BMCs do not unlearn: it was
-/// reset or replaced, or somebody answers in its stead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Downgrade {
-    /// The suite it used.
-    pub from: &'static CipherSuite,
-    /// The suite it uses now.
-    pub to: &'static CipherSuite,
-}
 
 /// A BMC, with at most one session to it. Share it behind an `Arc`; commands queue up.
 ///
@@ -88,13 +43,6 @@ struct Line {
     opened: u64,
     /// Not before this instant does the next command go out.
     rests_until: Option<Instant>,
-}
-
-/// A session, and the socket it goes over.
-pub(crate) struct Open {
-    pub(crate) wire: Wire,
-    pub(crate) session: Session,
-    last_heard: Instant,
 }
 
 impl Client {
@@ -203,7 +151,7 @@ impl Client {
             sleep_until(rested.min(end)).await;
             line.rests_until = Some(Instant::now() + self.options.pace);
         }
-        if line.open.as_ref().is_some_and(|open| open.last_heard.elapsed() > SESSION_IDLE_MAX) {
+        if line.open.as_ref().is_some_and(|open| open.silent_for() > SESSION_IDLE_MAX) {
             line.hang_up();
         }
         if let Some(open) = &mut line.open {
@@ -243,7 +191,7 @@ impl Client {
         let session = self.set_up(line, &wire, end).await?;
         line.suite = Some(session.suite());
         line.opened += 1;
-        let mut open = Open { wire, session, last_heard: Instant::now() };
+        let mut open = Open::new(wire, session);
         // A session starts with user privilege whatever was asked for while opening it (§13.17).
         let wanted = self.login.privilege();
         match open.execute(&SetSessionPrivilege(wanted), self.options.retransmit_after, end).await {
@@ -350,95 +298,6 @@ impl Line {
         if let Some(mut open) = self.open.take() {
             open.hang_up();
         }
-    }
-}
-
-pub(crate) enum Unanswered {
-    Silence(NoAnswer),
-    Error(IpmiError),
-}
-
-impl Open {
-    /// Carries out a command before `end`, sending it again after ever longer pauses.
-    pub(crate) async fn execute<C: Command>(
-        &mut self,
-        command: &C,
-        retransmit_after: Duration,
-        end: Instant,
-    ) -> Result<C::Answer, Unanswered> {
-        let sequence = self.session.next_request();
-        let mut call = Call { session: &mut self.session, command, sequence, malformed: None };
-        let answer = self.wire.ask(&mut call, retransmit_after, end).await;
-        let answer = match (answer, call.malformed) {
-            (Ok(answer), _) => answer,
-            (Err(_), Some(malformed)) => Err(NotDone::Malformed(malformed)),
-            (Err(silence), None) => return Err(Unanswered::Silence(silence)),
-        };
-        self.last_heard = Instant::now();
-        let command = C::NAME;
-        match answer {
-            Ok(answer) => Ok(answer),
-            Err(NotDone::Refused(code)) => Err(Unanswered::Error(IpmiError::Completion { command, code })),
-            Err(NotDone::Malformed(malformed)) => Err(Unanswered::Error(malformed.into())),
-        }
-    }
-
-    /// Ends the session without waiting for the answer.
-    pub(crate) fn hang_up(&mut self) {
-        let command = CloseSession(self.session.bmc_session_id());
-        let sequence = self.session.next_request();
-        let datagram = Call { session: &mut self.session, command: &command, sequence, malformed: None }.datagram();
-        self.wire.tell(&datagram);
-    }
-}
-
-/// One command on its way through a session.
-struct Call<'a, C> {
-    session: &'a mut Session,
-    command: &'a C,
-    sequence: RequestSequence,
-    /// What was wrong with an authentic answer that was passed over.
-    malformed: Option<Malformed>,
-}
-
-enum NotDone {
-    Refused(CompletionCode),
-    Malformed(Malformed),
-}
-
-impl<C: Command> Exchange for Call<'_, C> {
-    type Outcome = Result<C::Answer, NotDone>;
-
-    fn datagram(&mut self) -> Vec<u8> {
-        let (lun, data) = (self.command.lun(), self.command.data());
-        let message = message::encode_request_to_lun(lun, C::NETWORK_FUNCTION, C::NUMBER, self.sequence, &data);
-        self.session.seal(&message, rand::rng().random())
-    }
-
-    fn receive(&mut self, datagram: &[u8]) -> Option<Self::Outcome> {
-        let message = self
-            .session
-            .open(datagram)
-            .inspect_err(|why| tracing::debug!(%why, command = C::NAME, "ignoring a datagram"))
-            .ok()?;
-        let response = match message::decode_response(&message) {
-            Ok(response) => response,
-            // Dropped, as §13.8 wants it: the same question may yet be answered properly.
-            Err(malformed) => {
-                self.malformed = Some(malformed);
-                return None;
-            }
-        };
-        // A late answer to an earlier question, or to this one's first transmission after it was answered.
-        if (response.network_function, response.command, response.sequence)
-            != (C::NETWORK_FUNCTION, C::NUMBER, self.sequence)
-        {
-            return None;
-        }
-        Some(match response.completion {
-            CompletionCode::SUCCESS => C::parse(response.data).map_err(NotDone::Malformed),
-            code => Err(NotDone::Refused(code)),
-        })
     }
 }
 

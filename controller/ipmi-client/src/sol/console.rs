@@ -13,9 +13,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
 use super::Link;
-use crate::client::Open;
 use crate::command::{Command, DeactivateSol, GetDeviceId};
 use crate::message;
+use crate::open::Open;
 use crate::packet::PayloadType;
 
 /// Characters kept for a reader that is slow; past them the BMC is told to wait.
