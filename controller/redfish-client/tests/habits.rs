@@ -166,3 +166,25 @@ async fn q76_what_fails_during_a_power_change_is_read_again() {
     assert_eq!(service.simple().get("/redfish/v1/Systems/1/Bios").await.unwrap().text("Id"), Some("Bios"));
     assert_eq!(service.seen().len(), 3);
 }
+
+#[tokio::test]
+async fn c171_an_ipv6_address_keeps_its_brackets() {
+    let Ok(listener) = TcpListener::bind("[::1]:0").await else {
+        println!("SKIP no ipv6 on this machine");
+        return;
+    };
+    let service = format!("http://{}", listener.local_addr().unwrap());
+    let host = service.strip_prefix("http://").unwrap().to_owned();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = [0; 4096];
+        let length = stream.read(&mut head).await.unwrap();
+        let asked = String::from_utf8_lossy(&head[..length]).to_lowercase();
+        let body =
+            if asked.contains(&format!("\r\nhost: {host}\r\n")) { r#"{"Id":"right"}"# } else { r#"{"Id":"wrong"}"# };
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(head.as_bytes()).await.unwrap();
+    });
+    let client = Client::new(&service, None, Options::default()).unwrap();
+    assert_eq!(client.root().await.unwrap().text("Id"), Some("right"));
+}
