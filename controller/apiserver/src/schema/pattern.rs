@@ -2,11 +2,28 @@
 //! ASCII only, and a bracket inside a class is a plain character; the `regex` crate sees both differently, so a
 //! pattern is rewritten before it is compiled.
 
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use regex::Regex;
+
+/// Patterns kept compiled. Definitions share most of theirs, and each is read more than once.
+const KEPT: usize = 256;
+static COMPILED: LazyLock<Mutex<HashMap<String, Regex>>> = LazyLock::new(Mutex::default);
 
 /// Compiles a pattern written for Go's `regexp`.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
-    Regex::new(&rewritten(pattern))
+    let lock = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(regex) = lock().get(pattern) {
+        return Ok(regex.clone());
+    }
+    let regex = Regex::new(&rewritten(pattern))?;
+    let mut compiled = lock();
+    if compiled.len() >= KEPT {
+        compiled.clear();
+    }
+    compiled.insert(pattern.to_owned(), regex.clone());
+    Ok(regex)
 }
 
 fn rewritten(pattern: &str) -> String {
