@@ -15,8 +15,9 @@ impl Reference {
     /// parent folders in it.
     #[must_use]
     pub fn parse(link: &str) -> Option<Self> {
-        let link = link.trim();
-        if link.chars().any(|c| c.is_control() || c == ' ' || c == '\\') {
+        // Only what ASCII calls white: what else does would be cut off at another end the next time.
+        let link = link.trim_ascii();
+        if link.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
             return None;
         }
         let without_host = match link.split_once("://") {
@@ -114,7 +115,17 @@ mod tests {
 
     #[test]
     fn links_that_lead_nowhere() {
-        for link in ["", "/", "#/Links", "redfish/v1", "https://10.0.0.7", "/redfish/../etc", "/a b", "/a\r\nHost: x"] {
+        for link in [
+            "",
+            "/",
+            "#/Links",
+            "redfish/v1",
+            "https://10.0.0.7",
+            "/redfish/../etc",
+            "/a b",
+            "/a\r\nHost: x",
+            "/r/\u{a0}/",
+        ] {
             assert_eq!(Reference::parse(link), None, "{link}");
         }
     }
