@@ -1,8 +1,9 @@
 //! Objects from one version of a custom kind to another. It knows versions, schemas and metadata, and nothing of
 //! storage: the caller says which version it wants.
 //!
-//! Stored objects keep the version and the shape they were written in. Whoever reads one gets it in the version asked
-//! for, pruned and defaulted by the schema of today; a write stores the storage version, and so migrates the object.
+//! Stored objects keep the version and the shape they were written in. Whoever reads one gets the defaults that its own
+//! version has today, and then the object in the version asked for, pruned by that one's schema: what a version adds by
+//! default is for those who write it. A write stores the storage version, with its defaults, and so migrates the object.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -59,29 +60,49 @@ impl fmt::Debug for Conversion {
 }
 
 impl Conversion {
+    /// The object as `api_version` has it, to be stored: with the defaults of that version.
+    ///
+    /// # Errors
+    /// As [`Self::convert`].
+    pub(crate) fn store(&self, object: Value, api_version: &str) -> Result<Value, ApiError> {
+        let mut found = self.convert(object, api_version)?;
+        if let Some(schema) = self.schemas.get(api_version) {
+            schema::default(schema, &mut found);
+        }
+        Ok(found)
+    }
+
     /// The object as `api_version` has it.
     ///
     /// # Errors
     /// When the hook fails, or answers another object than it was given.
-    pub(crate) fn convert(&self, object: Value, api_version: &str) -> Result<Value, ApiError> {
+    pub(crate) fn convert(&self, mut object: Value, api_version: &str) -> Result<Value, ApiError> {
         let from = said(&object).to_owned();
+        if self.is_older(&object)
+            && let Some(schema) = self.schemas.get(&from)
+        {
+            tidy(schema, &mut object);
+            schema::default(schema, &mut object);
+        }
         let mut found = match &self.hook {
             _ if from == api_version => object,
             None if self.wants_webhook => return Err(no_webhook(&object, &from)),
             None => object,
             Some(hook) => hooked(hook.as_ref(), object, &from, api_version)?,
         };
-        if from != api_version {
-            object::set_field(&mut found, "apiVersion", api_version.into());
-        } else if !self.is_older(&found) {
+        if from == api_version {
             return Ok(found);
         }
+        object::set_field(&mut found, "apiVersion", api_version.into());
         if let Some(schema) = self.schemas.get(api_version) {
-            schema::prune(schema, &mut found);
-            schema::drop_nulls(schema, &mut found);
-            schema::default(schema, &mut found);
+            tidy(schema, &mut found);
         }
         Ok(found)
+    }
+
+    /// Whether every object can be converted.
+    pub(crate) fn cannot_fail(&self) -> bool {
+        self.hook.is_none() && !self.wants_webhook
     }
 
     /// Whether a stored object is what a client of `api_version` gets.
@@ -98,6 +119,12 @@ impl Conversion {
     fn is_older(&self, object: &Value) -> bool {
         object::resource_version(object).parse().is_ok_and(|version| self.predates(version))
     }
+}
+
+/// Drops what a schema does not know.
+fn tidy(schema: &Schema, object: &mut Value) {
+    schema::prune(schema, object);
+    schema::drop_nulls(schema, object);
 }
 
 fn said(object: &Value) -> &str {
@@ -186,10 +213,12 @@ mod tests {
         let found = conversion.convert(object(9), "g/v2").unwrap();
         assert_eq!(
             found,
-            json!({"apiVersion": "g/v2", "kind": "K", "spec": {"b": "1", "d": "x"}, "metadata": {
+            json!({"apiVersion": "g/v2", "kind": "K", "spec": {"b": "1"}, "metadata": {
                 "name": "n", "uid": "u", "resourceVersion": "9", "labels": {"l": "2"},
             }})
         );
+        // Who stores it gets that version's defaults, too.
+        assert_eq!(conversion.store(object(9), "g/v2").unwrap()["spec"], json!({"b": "1", "d": "x"}));
         // What is in the right version stays as it is, unless it is older than the definition.
         assert_eq!(conversion.convert(object(9), "g/v1").unwrap(), object(9));
         assert_eq!(conversion.convert(object(3), "g/v1").unwrap()["spec"], json!({"a": "1", "d": "x"}));

@@ -1,5 +1,5 @@
-//! What Go's types make of nothing: a null in a list or map is the zero value, and a list or map without anything in it
-//! is not written where it may be left out.
+//! What Go's types make of nothing: a null in a list or map is the zero value; a list or map without anything in it, and
+//! a text, number or truth that is as if it were not set, are not written where they may be left out.
 
 use serde_json::{Map, Value};
 
@@ -7,9 +7,6 @@ use super::idl::{Field, Kind, Many, Message};
 
 /// Kinds whose schemas are data to them, in which an empty list may say something.
 const KEPT: &str = "apiextensions.";
-
-/// Lists that may be missing and are yet written when there is nothing in them.
-const WRITTEN: &[(&str, &str)] = &[("rbac.v1.Role", "rules"), ("rbac.v1.ClusterRole", "rules")];
 
 /// Brings a checked object into the form in which Go would write it.
 pub(crate) fn settle(message: &'static Message, object: &mut Value) {
@@ -34,13 +31,25 @@ fn settle_fields(message: &'static Message, fields: &mut Map<String, Value>) {
             (Many::Map, Value::Object(entries)) => entries.values_mut().for_each(|entry| settle_one(field, entry)),
             _ => {}
         }
-        let is_empty = match (field.many, value) {
-            (Many::List, Value::Array(items)) => items.is_empty(),
-            (Many::Map, Value::Object(entries)) => entries.is_empty(),
-            _ => false,
-        };
-        !is_empty || field.is_required() || WRITTEN.contains(&(message.name, field.name))
+        !is_left_out(field, value)
     });
+}
+
+fn is_left_out(field: &Field, value: &Value) -> bool {
+    match (field.many, field.kind, value) {
+        (Many::List, _, Value::Array(items)) => items.is_empty() && !field.has("always") && !field.is_required(),
+        (Many::Map, _, Value::Object(entries)) => entries.is_empty() && !field.is_required(),
+        (Many::One, Kind::Text | Kind::Bytes | Kind::Bool | Kind::Int32 | Kind::Int64 | Kind::Double, value) => {
+            let zero = match value {
+                Value::String(text) => text.is_empty(),
+                Value::Bool(truth) => !truth,
+                Value::Number(number) => number.as_f64() == Some(0.0),
+                _ => false,
+            };
+            zero && !field.has("ptr") && !field.has("zero")
+        }
+        _ => false,
+    }
 }
 
 fn settle_one(field: &'static Field, value: &mut Value) {
@@ -78,5 +87,44 @@ mod tests {
         let mut role = json!({"rules": [{"verbs": [], "resources": []}]});
         settle(Message::named("rbac.v1.Role").unwrap(), &mut role);
         assert_eq!(role, json!({"rules": [{"verbs": []}]}));
+    }
+
+    /// The answers of a real server.
+    #[test]
+    fn what_is_as_if_not_there_goes() {
+        let cases = [
+            (
+                "core.v1.ConfigMap",
+                json!({"metadata": {"name": "a", "generateName": "", "generation": 0, "labels": {}}, "data": {},
+                       "immutable": false}),
+                json!({"metadata": {"name": "a"}, "immutable": false}),
+            ),
+            ("core.v1.ConfigMap", json!({"data": {"k": ""}}), json!({"data": {"k": ""}})),
+            (
+                "coordination.v1.Lease",
+                json!({"spec": {"holderIdentity": "", "leaseTransitions": 0}}),
+                json!({"spec": {"holderIdentity": "", "leaseTransitions": 0}}),
+            ),
+            (
+                "rbac.v1.RoleBinding",
+                json!({"subjects": [{"kind": "", "name": "", "namespace": "", "apiGroup": ""}], "roleRef": {"apiGroup": ""}}),
+                json!({"subjects": [{"kind": "", "name": ""}], "roleRef": {"apiGroup": ""}}),
+            ),
+            ("rbac.v1.Role", json!({"rules": []}), json!({"rules": []})),
+            (
+                "core.v1.ServiceAccount",
+                json!({"secrets": [{"name": "x", "kind": ""}]}),
+                json!({"secrets": [{"name": "x"}]}),
+            ),
+            (
+                "apiextensions.v1.CustomResourceValidation",
+                json!({"openAPIV3Schema": {"default": "", "description": ""}}),
+                json!({"openAPIV3Schema": {"default": "", "description": ""}}),
+            ),
+        ];
+        for (message, mut object, wanted) in cases {
+            settle(Message::named(message).unwrap(), &mut object);
+            assert_eq!(object, wanted, "{message}");
+        }
     }
 }

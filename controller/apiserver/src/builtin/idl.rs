@@ -4,7 +4,8 @@
 //! A row is `number name type flags…`. A type is `string bool int32 int64 double bytes time microtime rawjson strings` or a
 //! message, with `[]` (a list of) or `{}` (a map from strings to) before it. Flags: `required` (to OpenAPI: the
 //! rules of a kind say what is really required), `zero` (shown with its zero value in OpenAPI), `inline` (its fields
-//! are the message's own in JSON), `list=` and `map=` (server-side apply), `merge=` and `strategy=` (strategic patches).
+//! are the message's own in JSON), `ptr` (a scalar that is told apart from its zero value), `always` (a list that is shown
+//! when it is empty), `enum=` (the only values, to OpenAPI), `list=` and `map=` (server-side apply), `merge=` and `strategy=` (strategic patches).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

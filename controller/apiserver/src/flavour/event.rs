@@ -156,6 +156,8 @@ fn check_strict(event: &Value, old: Option<&Value>) -> Vec<Cause> {
         "firstTimestamp",
         "lastTimestamp",
         "count",
+        // Upstream looks at it twice, and says so twice.
+        "reason",
         "type",
         "eventTime",
         "action",
@@ -163,10 +165,12 @@ fn check_strict(event: &Value, old: Option<&Value>) -> Vec<Cause> {
         "reportingComponent",
         "reportingInstance",
     ] {
-        let (before, after) = (old.get(field), event.get(field));
-        if before.unwrap_or(&Value::Null) != after.unwrap_or(&Value::Null) {
+        let empty = json!({});
+        let set = |event: &'_ Value| event.get(field).filter(|value| !value.is_null() && **value != empty).cloned();
+        let (before, after) = (set(old), set(event));
+        if before != after {
             let named = if field == "reportingComponent" { "reportingController" } else { field };
-            causes.push(Cause::invalid(named, after.unwrap_or(&Value::Null), "field is immutable"));
+            causes.push(Cause::invalid(named, &after.unwrap_or_default(), "field is immutable"));
         }
     }
     causes

@@ -59,6 +59,14 @@ fn check_lease(lease: &mut Value) -> Vec<Cause> {
     causes
 }
 
+/// Drops the fields of a feature that is off, as it is upstream by default.
+fn drop_unused(lease: &mut Value) {
+    if let Some(spec) = lease.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.remove("strategy");
+        spec.remove("preferredHolder");
+    }
+}
+
 /// Turns an object of the served version into the stored form.
 ///
 /// # Errors
@@ -66,9 +74,10 @@ fn check_lease(lease: &mut Value) -> Vec<Cause> {
 pub(crate) fn to_stored(resource: &Resource, mut object: Value) -> Result<Value, ApiError> {
     object::shorten_numbers(&mut object);
     match resource.flavour {
-        Flavour::Custom => return resource.conversion.convert(object, &resource.stored_api_version),
+        Flavour::Custom => return resource.conversion.store(object, &resource.stored_api_version),
         Flavour::NewEvent => event::to_core(&mut object),
         Flavour::Role | Flavour::ClusterRole => rbac::store_rules(&mut object),
+        Flavour::Lease => drop_unused(&mut object),
         _ => {}
     }
     object::set_field(&mut object, "apiVersion", resource.stored_api_version.as_str().into());

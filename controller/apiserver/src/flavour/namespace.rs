@@ -21,6 +21,14 @@ pub(crate) fn label(object: &mut Value) {
     }
 }
 
+/// A condition shows when it changed even when that is not known.
+pub(crate) fn show_times(object: &mut Value) {
+    let conditions = object.pointer_mut("/status/conditions").and_then(Value::as_array_mut).into_iter().flatten();
+    for condition in conditions.filter_map(Value::as_object_mut) {
+        condition.entry("lastTransitionTime").or_insert(Value::Null);
+    }
+}
+
 /// Fills in the spec of a namespace whose finalizers are changed through their own path.
 pub(crate) fn finalize(object: &mut Value) -> Vec<Cause> {
     label(object);

@@ -28,7 +28,11 @@ pub(super) fn complete_role(role: &Value, namespaced: bool) -> Vec<Cause> {
         }
         let all = selectors.get("clusterRoleSelectors").and_then(Value::as_array).into_iter().flatten();
         for (at, selector) in all.enumerate() {
-            selector::check(selector, &format!("aggregationRule.clusterRoleSelectors[{at}]"), &mut causes);
+            let (path, before) = (format!("aggregationRule.clusterRoleSelectors[{at}]"), causes.len());
+            selector::check(selector, &path, &mut causes);
+            if causes.len() > before {
+                causes.push(Cause::invalid(&path, &Value::Null, "invalid label selector."));
+            }
         }
     }
     causes
@@ -76,6 +80,9 @@ fn check_rule(rule: &Value, path: &str, namespaced: bool, causes: &mut Vec<Cause
 }
 
 pub(super) fn complete_binding(binding: &mut Value, old: Option<&Value>, namespaced: bool) -> Vec<Cause> {
+    if binding.get("roleRef").is_none() {
+        object::set_field(binding, "roleRef", json!({}));
+    }
     if let Some(role) = binding.get_mut("roleRef").and_then(Value::as_object_mut) {
         default_group(role);
     }

@@ -94,7 +94,7 @@ pub(super) fn list(core: &Core, call: &Call) -> Result<Response, ApiError> {
         }
         taken += 1;
         if is_selected(&call.resource, &options.selector, &record)? {
-            objects.push(Listed::new(call.form, &call.resource, record)?);
+            objects.push(Listed::new(&call.resource, record)?);
         }
         last = place;
     }
@@ -154,36 +154,29 @@ fn prefix(namespace: &str) -> String {
     if namespace.is_empty() { String::new() } else { format!("{namespace}/") }
 }
 
-/// An object of a list, to be written when its turn comes.
-pub(crate) enum Listed {
-    /// One that needs no conversion, so that nothing can go wrong any more.
-    Stored(Arc<Record>),
-    /// One that was converted, as JSON.
-    Made(Vec<u8>),
-}
+/// An object of a list, to be written when its turn comes: a list is not held in memory as it is sent.
+pub(crate) struct Listed(Arc<Record>);
 
 impl Listed {
-    fn new(form: Form, resource: &Resource, record: Arc<Record>) -> Result<Self, ApiError> {
-        if resource.flavour != Flavour::Custom || as_stored(resource, &record).is_some() {
-            return Ok(Self::Stored(record));
+    /// Makes sure that the object can be written. A conversion that may fail is tried, and its result dropped: conversions
+    /// are pure, so that what went well once goes well again.
+    fn new(resource: &Resource, record: Arc<Record>) -> Result<Self, ApiError> {
+        let is_plain = resource.flavour != Flavour::Custom || resource.conversion.cannot_fail();
+        if !is_plain && as_stored(resource, &record).is_none() {
+            served(resource, &record)?;
         }
-        Ok(Self::Made(item(form, resource, served(resource, &record)?)))
+        Ok(Self(record))
     }
 
     /// The object as an item of the list.
     pub(crate) fn into_item(self, form: Form, resource: &Resource) -> Vec<u8> {
-        let record = match self {
-            Self::Made(bytes) => return bytes,
-            Self::Stored(record) => record,
-        };
         if form == Form::Whole
             && resource.is_custom()
-            && let Some(bytes) = as_stored(resource, &record)
+            && let Some(bytes) = as_stored(resource, &self.0)
         {
             return bytes.into_owned();
         }
-        // Only conversions fail, and this object needs none.
-        item(form, resource, served(resource, &record).unwrap_or_default())
+        item(form, resource, served(resource, &self.0).unwrap_or_default())
     }
 }
 

@@ -38,6 +38,9 @@ impl Versions for KindVersions {
         let target = self.find(api_version)?;
         let said = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         let object = match self.find(said) {
+            Some(source) if !Arc::ptr_eq(source, target) && source.is_custom() => {
+                Cow::Owned(source.conversion.convert(object.clone(), api_version).ok()?)
+            }
             Some(source) if !Arc::ptr_eq(source, target) => {
                 let stored = flavour::to_stored(source, object.clone()).ok()?;
                 Cow::Owned(flavour::to_served(target, stored).ok()?)

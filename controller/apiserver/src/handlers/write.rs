@@ -88,6 +88,9 @@ pub(super) fn admit(call: &Call, object: &mut Value, source: Source<'_>) -> Resu
 /// As [`admit`], for what an apply made of a stored object: its fields are known, and a null in it stays to be refused.
 pub(super) fn admit_applied(call: &Call, object: &mut Value) -> Result<Vec<String>, ApiError> {
     let (_, warnings) = metadata::admit(call, object, Source::Trusted)?;
+    if let Some(message) = call.resource.message {
+        empty::settle(message, object);
+    }
     schema::default(&call.resource.schema, object);
     Ok(warnings)
 }
@@ -132,7 +135,10 @@ pub(super) fn check(
         return Err(too_deep());
     }
     let subject = if part == Part::Status { Checked::Status } else { Checked::Whole };
-    schema::validate(&resource.schema, object, old, subject, &mut causes);
+    // Built-in kinds have been read as what they are, and have rules of their own.
+    if resource.is_custom() {
+        schema::validate(&resource.schema, object, old, subject, &mut causes);
+    }
     causes.extend(scale::faults(resource, object, part));
     if !causes.is_empty() {
         return Err(ApiError::invalid(resource.kind_subject(object::name(object)), causes));
@@ -274,6 +280,7 @@ impl Write {
             // Its metadata may be changed this way, too.
             metadata::keep_server_owned(&mut new, old);
             namespace::label(&mut new);
+            namespace::show_times(&mut new);
             object::set_field(&mut new, "spec", old.get("spec").cloned().unwrap_or_else(|| json!({})));
         } else if self.part == Part::Status {
             let status = object::remove_field(&mut new, "status");
@@ -358,8 +365,6 @@ impl Write {
             Part::Status if resource.is_custom() => FieldSet::of(&[&["metadata"], &["spec"]]),
             Part::Status => FieldSet::of(&[&["spec"]]),
             Part::Finalize => FieldSet::of(&[&["status"]]),
-            // The server's own finalizer.
-            Part::Main if resource.flavour == Flavour::Namespace => FieldSet::of(&[&["status"], &["spec"]]),
             Part::Main if resource.has_status => FieldSet::of(&[&["status"]]),
             Part::Main => FieldSet::default(),
         }
@@ -372,7 +377,8 @@ fn nothing(resource: &Resource) -> Value {
     let mut object = match resource.kind.as_str() {
         _ if resource.is_custom() => json!({}),
         "Lease" => json!({"spec": {}}),
-        "Namespace" => json!({"spec": {}, "status": {}}),
+        // The server's own finalizer is nobody's.
+        "Namespace" => json!({"spec": {"finalizers": [namespace::CONTENTS]}, "status": {}}),
         "Event" if resource.group.is_empty() => json!({"involvedObject": {}, "source": {}}),
         "Event" => json!({"regarding": {}, "deprecatedSource": {}}),
         "CustomResourceDefinition" => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),

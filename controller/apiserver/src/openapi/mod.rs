@@ -57,7 +57,7 @@ fn hash(text: &str) -> String {
 
 /// Answers a path under `/openapi/v3`; `None` for others.
 pub(crate) fn answer(registry: &Registry, uri: &Uri, headers: &HeaderMap) -> Option<Response> {
-    let base = uri.path().trim_end_matches('/').strip_prefix("/openapi/v3")?;
+    let base = uri.path().strip_prefix("/openapi/v3")?;
     let documents = registry.openapi();
     if base.is_empty() {
         let index = documents.index();

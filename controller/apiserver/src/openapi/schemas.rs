@@ -199,7 +199,10 @@ impl Schemas {
 
     fn property(&mut self, field: &Field) -> Value {
         let shows_zero = field.has("zero") || field.many != Many::One;
-        let one = self.value(field, shows_zero);
+        let mut one = self.value(field, shows_zero);
+        if let Some(values) = field.flag("enum") {
+            set_field(&mut one, "enum", values.split(',').collect());
+        }
         let mut property = match field.many {
             Many::One => one,
             Many::List => json!({"type": "array", "items": one}),
@@ -224,11 +227,12 @@ impl Schemas {
         };
         let mut other = |message: &str, zero: bool| {
             self.add_message(message);
-            let mut schema = json!({"allOf": [reference_to(message)]});
-            if zero {
-                set_field(&mut schema, "default", json!({}));
+            match (zero, field.many) {
+                (true, _) => json!({"allOf": [reference_to(message)], "default": {}}),
+                (false, Many::One) => json!({"allOf": [reference_to(message)]}),
+                // Nothing is said of it but what it is.
+                (false, _) => reference_to(message),
             }
-            schema
         };
         match field.kind {
             Kind::Text => scalar("string", "", "".into()),
@@ -240,11 +244,7 @@ impl Schemas {
             Kind::Time => other(TIME, false),
             Kind::MicroTime => other(MICRO_TIME, false),
             Kind::Json if field.name == "fieldsV1" => other(FIELDS, false),
-            Kind::Json if field.many == Many::One => other(JSON, false),
-            Kind::Json => {
-                other(JSON, false);
-                reference_to(JSON)
-            }
+            Kind::Json => other(JSON, false),
             Kind::Texts => json!({"type": "array", "items": {"type": "string", "default": ""}}),
             Kind::Message(name) if UNIONS.contains(&name) => other(name, false),
             Kind::Message(name) => other(name, shows_zero),

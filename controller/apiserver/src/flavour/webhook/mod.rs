@@ -23,14 +23,7 @@ pub(super) fn complete(configuration: &mut Value, mutating: bool) -> Vec<Cause> 
     for (at, hook) in hooks.enumerate() {
         default(hook, mutating);
         let path = format!("webhooks[{at}]");
-        check(hook, &path, &mut causes);
-        if mutating {
-            let found = hook.get("reinvocationPolicy").and_then(Value::as_str).unwrap_or_default();
-            if !REINVOCATIONS.contains(&found) {
-                let allowed = REINVOCATIONS.map(Into::into);
-                causes.push(Cause::unsupported(&format!("{path}.reinvocationPolicy"), &found.into(), &allowed));
-            }
-        }
+        check(hook, &path, mutating, &mut causes);
         check_versions(hook, &format!("{path}.admissionReviewVersions"), &mut causes);
         let name = hook.get("name").and_then(Value::as_str).unwrap_or_default();
         if !name.is_empty() && !names.insert(name.to_owned()) {
@@ -66,7 +59,7 @@ fn default(hook: &mut Value, mutating: bool) {
     }
 }
 
-fn check(hook: &Value, path: &str, causes: &mut Vec<Cause>) {
+fn check(hook: &Value, path: &str, mutating: bool, causes: &mut Vec<Cause>) {
     let text = |pointer: &str| hook.pointer(pointer).and_then(Value::as_str);
     check_name(text("/name").unwrap_or_default(), &format!("{path}.name"), causes);
     let rules = hook.get("rules").and_then(Value::as_array).into_iter().flatten();
@@ -96,6 +89,13 @@ fn check(hook: &Value, path: &str, causes: &mut Vec<Cause>) {
     for field in ["namespaceSelector", "objectSelector"] {
         let selector = hook.get(field).unwrap_or(&Value::Null);
         selector::check(selector, &format!("{path}.{field}"), causes);
+    }
+    if mutating {
+        let found = text("/reinvocationPolicy").unwrap_or_default();
+        if !REINVOCATIONS.contains(&found) {
+            let (field, allowed) = (format!("{path}.reinvocationPolicy"), REINVOCATIONS.map(Into::into));
+            causes.push(Cause::unsupported(&field, &found.into(), &allowed));
+        }
     }
     let config = format!("{path}.clientConfig");
     match (text("/clientConfig/url"), hook.pointer("/clientConfig/service")) {

@@ -58,10 +58,11 @@ pub(super) fn on_update(resource: &Resource, new: &Value, old: &Value) -> Vec<Ca
     causes.extend(changes(new, old));
     // The rules of each kind come back to it, as upstream tells it.
     let (changes_again, whole_again) = match resource.flavour {
-        Flavour::CoreEvent | Flavour::NewEvent | Flavour::Review => (false, false),
+        Flavour::CoreEvent | Flavour::Review => (false, false),
         Flavour::ValidatingWebhook | Flavour::MutatingWebhook => (false, true),
-        Flavour::Custom | Flavour::Namespace | Flavour::Lease | Flavour::Definition => (true, false),
-        Flavour::Secret
+        Flavour::Custom | Flavour::NewEvent | Flavour::Lease | Flavour::Definition => (true, false),
+        Flavour::Namespace
+        | Flavour::Secret
         | Flavour::ConfigMap
         | Flavour::ServiceAccount
         | Flavour::Role
@@ -71,11 +72,12 @@ pub(super) fn on_update(resource: &Resource, new: &Value, old: &Value) -> Vec<Ca
     };
     if changes_again {
         causes.extend(changes(new, old));
+        causes.extend(unqualified_finalizers(resource, new));
     }
     if whole_again {
         causes.extend(common(new));
+        causes.extend(unqualified_finalizers(resource, new));
     }
-    causes.extend(unqualified_finalizers(resource, new));
     causes
 }
 
@@ -229,11 +231,11 @@ fn finalizers(object: &Value) -> Vec<Cause> {
     causes
 }
 
-/// The finalizers without a domain that the kinds of the older groups do not take.
-fn unqualified_finalizers(resource: &Resource, object: &Value) -> Vec<Cause> {
+/// The kinds of the older groups.
+fn is_strict(resource: &Resource) -> bool {
     use Flavour::{ClusterRole, ClusterRoleBinding, ConfigMap, CoreEvent, Namespace, NewEvent};
     use Flavour::{Role, RoleBinding, Secret, ServiceAccount};
-    let strict = matches!(
+    matches!(
         resource.flavour,
         Namespace
             | Secret
@@ -245,8 +247,12 @@ fn unqualified_finalizers(resource: &Resource, object: &Value) -> Vec<Cause> {
             | RoleBinding
             | ClusterRole
             | ClusterRoleBinding
-    );
-    if !strict {
+    )
+}
+
+/// The finalizers without a domain that such kinds do not take.
+fn unqualified_finalizers(resource: &Resource, object: &Value) -> Vec<Cause> {
+    if !is_strict(resource) {
         return Vec::new();
     }
     let detail = "name is neither a standard finalizer name nor is it fully qualified";
