@@ -1,6 +1,6 @@
 //! Measurements, suite by suite: a program for each, whose rows become one table and one file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use crate::kubernetes::Minor;
 use crate::say::say;
 use crate::workspace::Workspace;
-use crate::{deadline, kubernetes, run};
+use crate::{deadline, kubernetes, prerequisites, python, run};
 
 /// Building for speed takes minutes on two cores.
 const BUILDS: Duration = Duration::from_secs(30 * 60);
@@ -50,6 +50,21 @@ impl Suite {
         Ok(workspace.root.join("tests").join(&name).join("Cargo.toml").is_file().then_some(name))
     }
 
+    /// Others to be measured beside, and the variable that tells where they are.
+    fn peers(self, workspace: &Workspace) -> Result<Option<(&'static str, PathBuf)>> {
+        let until = deadline::after(kubernetes::BUILDS);
+        Ok(match self {
+            Self::Api => {
+                Some((kubernetes::BINARIES_VARIABLE, kubernetes::ensure(&workspace.root, Minor::Current, until)?.dir))
+            }
+            Self::Bmc => {
+                prerequisites::for_bmcs()?;
+                Some((python::PEERS_VARIABLE, python::ensure(workspace, until)?))
+            }
+            Self::Boot | Self::Image | Self::Hosts | Self::Capi => None,
+        })
+    }
+
     fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
@@ -62,7 +77,7 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite], json: Option<&Path>) 
     let mut outcome = Outcome::Complete;
     for suite in suites {
         match suite.package(workspace)? {
-            Some(package) => rows.extend(measure(workspace, &package)?),
+            Some(package) => rows.extend(measure(workspace, &package, suite.peers(workspace)?)?),
             None => {
                 say(format!("suite {}: has no measurements yet", suite.name()));
                 outcome = Outcome::Missing;
@@ -77,13 +92,12 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite], json: Option<&Path>) 
     Ok(outcome)
 }
 
-fn measure(workspace: &Workspace, package: &str) -> Result<Vec<Row>> {
-    let programs = kubernetes::ensure(&workspace.root, Minor::Current, deadline::after(kubernetes::BUILDS))?.dir;
+fn measure(workspace: &Workspace, package: &str, peers: Option<(&str, PathBuf)>) -> Result<Vec<Row>> {
     let build = workspace.cargo(&["build", "--release", "--package", package]);
     run::must(build, deadline::after(BUILDS), |_| {}).with_context(|| format!("{package} does not build"))?;
     say(format!("{package}: built, measuring"));
     let mut command = std::process::Command::new(workspace.target.join("release").join(package));
-    command.current_dir(&workspace.root).env(kubernetes::BINARIES_VARIABLE, programs);
+    command.current_dir(&workspace.root).envs(peers);
     let mut rows = Vec::new();
     run::must(command, deadline::after(RUNS), |line| match Row::parse(line) {
         Some(row) => {

@@ -28,6 +28,9 @@ const ROOMS: &[(&str, Lane)] = &[
     ("bessemer-rack", Lane::Rack),
 ];
 
+/// Programs of a room that are in another lane than the room.
+const PROGRAMS: &[(&str, &str, Lane)] = &[("bessemer", "bmc", Lane::Bmc)];
+
 /// Tests in the reconcilers' sources are told apart by module: these are of hosts, the others of clusters. Those beside
 /// the sources are of several reconcilers together and stay together: libtest does not know their program by name.
 const RECONCILERS: &str = "bessemer-reconcilers";
@@ -63,6 +66,10 @@ pub(super) fn parts(lane: Lane, built: &[Program]) -> Vec<Part<'_>> {
 }
 
 fn of(program: &Program) -> Lane {
+    let alone = PROGRAMS.iter().find(|(package, name, _)| *package == program.package && *name == program.name);
+    if let (Kind::Integration, Some((_, _, lane))) = (program.kind, alone) {
+        return *lane;
+    }
     let room = ROOMS.iter().find(|(package, _)| *package == program.package);
     match (program.kind, room) {
         (Kind::Integration, Some((_, lane))) => *lane,
@@ -108,6 +115,8 @@ mod tests {
             program("bessemer-pxe", Kind::Source, "bessemer_pxe"),
             program("bessemer-pxe", Kind::Integration, "firmware"),
             program("bessemer-new", Kind::Integration, "anything"),
+            program("bessemer", Kind::Integration, "kubectl"),
+            program("bessemer", Kind::Integration, "bmc"),
             program("bessemer-reconcilers", Kind::Source, "bessemer_reconcilers"),
             program("bessemer-reconcilers", Kind::Integration, "first_light"),
         ];
@@ -118,7 +127,15 @@ mod tests {
         let found: Vec<Vec<Lane>> = built.iter().map(lanes).collect();
         assert_eq!(
             found,
-            [vec![Lane::Unit], vec![Lane::Boot], vec![Lane::Unit], vec![Lane::Hosts, Lane::Capi], vec![Lane::Capi]]
+            [
+                vec![Lane::Unit],
+                vec![Lane::Boot],
+                vec![Lane::Unit],
+                vec![Lane::Api],
+                vec![Lane::Bmc],
+                vec![Lane::Hosts, Lane::Capi],
+                vec![Lane::Capi]
+            ]
         );
         let [host, cluster] = [Lane::Hosts, Lane::Capi].map(|lane| parts(lane, &built).remove(0).choose);
         assert_eq!(host, OF_HOSTS);
