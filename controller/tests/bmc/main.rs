@@ -2,5 +2,6 @@
 //! exit codes, held to transcripts; and that it had the effect, kept no session and told no password.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod ipmi;
 mod redfish;
 mod transcript;

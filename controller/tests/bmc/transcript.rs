@@ -43,6 +43,11 @@ impl Transcript {
         code
     }
 
+    /// What was written down so far.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Compares with the file.
     pub(crate) fn check(mut self) {
         for (what, by) in &self.hidden {

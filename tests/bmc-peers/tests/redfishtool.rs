@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use bessemer_bmc::{BootDevice, BootLifetime, BootFirmware, BootOverride, PowerAction, PowerState};
+use bessemer_bmc::{BootDevice, BootFirmware, BootLifetime, BootOverride, PowerAction, PowerState};
 use bessemer_bmc_peers::peers;
 use bessemer_fake_bmc::redfish::tls::Tls;
 use bessemer_fake_bmc::{FakeBmc, HostOptions, fleet, seed};
@@ -21,7 +21,10 @@ fn redfishtool(folder: &Path, bmc: &FakeBmc, words: &str) -> String {
     let output = command.output().unwrap();
     let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{words}: {out}{error}");
-    say!("redfishtool {words}: {}", out.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(120).collect::<String>());
+    say!(
+        "redfishtool {words}: {}",
+        out.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(120).collect::<String>()
+    );
     out.into_owned()
 }
 
@@ -49,11 +52,8 @@ async fn redfishtool_and_our_client_see_one_host() {
     assert_eq!(ours.power_state().await.unwrap(), PowerState::Off);
 
     // we write, they read
-    let wanted = BootOverride {
-        device: BootDevice::Cd,
-        lifetime: BootLifetime::Persistent,
-        firmware: BootFirmware::Uefi,
-    };
+    let wanted =
+        BootOverride { device: BootDevice::Cd, lifetime: BootLifetime::Persistent, firmware: BootFirmware::Uefi };
     say!("{:?}", ours.set_boot_override(&wanted).await.unwrap());
     let shown = theirs("Systems -F getBootOverride");
     assert!(shown.contains("\"Continuous\"") && shown.contains("\"Cd\"") && shown.contains("UEFI"), "{shown}");

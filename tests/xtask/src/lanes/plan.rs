@@ -19,6 +19,7 @@ const ROOMS: &[(&str, Lane)] = &[
     ("redfish-client", Lane::Bmc),
     ("bessemer-bmc", Lane::Bmc),
     ("bessemer-bmc-peers", Lane::Bmc),
+    ("bench-bmc", Lane::Bmc),
     ("bessemer-fake-bmc", Lane::Bmc),
     ("bessemer-pxe", Lane::Boot),
     ("bessemer-agent", Lane::Agent),
