@@ -14,7 +14,7 @@ use crate::open::{Open, Unanswered};
 use crate::session::Session;
 use crate::sol::Console;
 use crate::wire::{Exchange, NoAnswer, Wire};
-use crate::{CipherSuite, CompletionCode, Downgrade, IpmiError, Login, Options};
+use crate::{CipherSuite, CompletionCode, Downgrade, IpmiError, Login, Options, SetupStatus};
 
 /// BMCs end a session after 60 ± 3 s of silence (§6.12.15); past this we do not wait to find out.
 const SESSION_IDLE_MAX: Duration = Duration::from_secs(50);
@@ -22,6 +22,8 @@ const SESSION_IDLE_MAX: Duration = Duration::from_secs(50);
 /// Pause after the first "busy"; later ones are twice as long, up to the ceiling.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 const ASK_AGAIN_MAX: Duration = Duration::from_secs(2);
+/// How often a handshake begins anew because its messages crossed; a BMC may count each as a wrong password.
+const CROSSINGS: u32 = 2;
 
 /// A BMC, with at most one session to it. Share it behind an `Arc`; commands queue up.
 ///
@@ -247,6 +249,7 @@ impl Client {
         wire: &Wire,
         end: Instant,
     ) -> Result<Option<Session>, IpmiError> {
+        let mut crossed = 0;
         loop {
             let mut handshake = Handshake::new(self.login.clone(), suite, draw());
             // A BMC that restarts in between forgets the half-open session: begin anew after a while.
@@ -255,6 +258,14 @@ impl Client {
                 match wire.ask(&mut handshake, self.options.retransmit_after, patience).await {
                     Ok(Progress::Established(session)) => return Ok(Some(*session)),
                     Ok(Progress::SuiteRefused) => return Ok(None),
+                    Ok(Progress::Crossed) if crossed < CROSSINGS => {
+                        crossed += 1;
+                        break;
+                    }
+                    Ok(Progress::Crossed) => {
+                        let (stage, status) = (handshake.stage(), SetupStatus::INVALID_INTEGRITY_CHECK);
+                        return Err(IpmiError::SessionRefused { stage, status });
+                    }
                     Ok(Progress::Failed { error, farewell }) => {
                         if let Some(farewell) = farewell {
                             wire.tell(&farewell);

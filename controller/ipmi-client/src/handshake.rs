@@ -38,6 +38,9 @@ pub enum Progress {
     Established(Box<Session>),
     /// The BMC does not do this cipher suite.
     SuiteRefused,
+    /// The BMC has proven that it uses this password and calls our proof of it wrong: it answered a message 1 that was
+    /// sent again with another nonce, and the first answer was the one that came. Beginning anew heals it.
+    Crossed,
     /// No session will come of this. When `farewell` is set, sending it frees the BMC's half-open session.
     Failed {
         /// Why.
@@ -171,6 +174,11 @@ impl Handshake {
     fn on_rakp4(&mut self, payload: &[u8]) -> Result<Progress, Malformed> {
         let code = match rakp::parse_rakp4(payload, self.tag, self.session_id)? {
             None => return Ok(Progress::Ignored),
+            // message 2 has shown that the password is right
+            Some(Answer::Refused(SetupStatus::INVALID_INTEGRITY_CHECK)) => {
+                self.state = State::Over;
+                return Ok(Progress::Crossed);
+            }
             Some(Answer::Refused(status)) => return Ok(self.refused(status)),
             Some(Answer::Accepted(code)) => code,
         };

@@ -1,6 +1,7 @@
 //! `bmc console`.
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::time::Duration;
 
 use bessemer_bmc::{Bmc, BmcError, ConsoleStream};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -11,6 +12,9 @@ use super::exit::Failure;
 use super::output::{Format, show};
 use super::table::Table;
 use super::terminal::Raw;
+
+/// A BMC says goodbye in milliseconds.
+const LEAVES: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(bmc: &dyn Bmc, ways: bool, format: Format) -> Result<(), Failure> {
     if ways {
@@ -68,7 +72,7 @@ async fn follow(mut stream: Box<dyn ConsoleStream>) -> Result<(), Failure> {
                 stream.write_all(&typed.send).await.map_err(lost)?;
                 stream.flush().await.map_err(lost)?;
                 if typed.leave {
-                    return stream.shutdown().await.map_err(lost);
+                    return leave(stream).await.map_err(lost);
                 }
             }
             read = stream.read(&mut buffer) => {
@@ -83,6 +87,16 @@ async fn follow(mut stream: Box<dyn ConsoleStream>) -> Result<(), Failure> {
             }
         }
     }
+}
+
+/// Ends the console and waits until the BMC has let go of it, which is when nothing more can come.
+async fn leave(mut stream: Box<dyn ConsoleStream>) -> io::Result<()> {
+    stream.shutdown().await?;
+    let mut rest = [0; 1024];
+    let ended = async { while matches!(stream.read(&mut rest).await, Ok(1..)) {} };
+    // one that does not let go is left as it is
+    tokio::time::timeout(LEAVES, ended).await.ok();
+    Ok(())
 }
 
 /// Keys as they are pressed. The thread that reads them stays until there are no more: nothing else can interrupt it.

@@ -212,7 +212,6 @@ fn duration(text: &str) -> Result<Duration, String> {
 mod tests {
     use clap::Parser as _;
 
-    use super::*;
     use crate::cli::Cli;
 
     fn parse(words: &str) -> Result<(), String> {

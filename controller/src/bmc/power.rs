@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bessemer_bmc::{Bmc, PowerAction, PowerState};
+use bessemer_bmc::{Bmc, BmcError, PowerAction, PowerState};
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -47,7 +47,7 @@ pub(super) async fn act(bmc: &dyn Bmc, command: &PowerCommand, format: Format) -
 async fn soft_off(bmc: &dyn Bmc, timeout: Duration, force: bool) -> Result<PowerAction, Failure> {
     let end = Instant::now() + timeout;
     bmc.power(PowerAction::GracefulOff).await?;
-    while bmc.power_state().await? == PowerState::On {
+    while !is_off(bmc).await? {
         if Instant::now() + LOOK_AGAIN <= end {
             tokio::time::sleep(LOOK_AGAIN).await;
         } else if force {
@@ -61,4 +61,13 @@ async fn soft_off(bmc: &dyn Bmc, timeout: Duration, force: bool) -> Result<Power
         }
     }
     Ok(PowerAction::GracefulOff)
+}
+
+async fn is_off(bmc: &dyn Bmc) -> Result<bool, Failure> {
+    match bmc.power_state().await {
+        Ok(power) => Ok(power == PowerState::Off),
+        // on its way
+        Err(BmcError::Busy { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -55,7 +55,7 @@ async fn redfishtool_and_our_client_see_one_host() {
     let wanted =
         BootOverride { device: BootDevice::Cd, lifetime: BootLifetime::Persistent, firmware: BootFirmware::Uefi };
     say!("{:?}", ours.set_boot_override(&wanted).await.unwrap());
-    let shown = theirs("Systems -F getBootOverride");
+    let shown = theirs("Systems -F get");
     assert!(shown.contains("\"Continuous\"") && shown.contains("\"Cd\"") && shown.contains("UEFI"), "{shown}");
     switch(&*ours, PowerAction::On, PowerState::On).await;
     let shown = theirs("Systems -F get");

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use bessemer_fake_bmc::ipmi::{Options, Verdict};
 use ipmi_client::command::{ChassisControl, GetChassisStatus, GetDeviceId};
-use ipmi_client::{CompletionCode, IpmiError, Reading};
+use ipmi_client::{Client, CompletionCode, IpmiError, Login, Reading};
+use tokio::net::UdpSocket;
 
-use super::{client, start};
+use super::{PASSWORD, USER, client, quick, start};
 
 #[tokio::test]
 async fn what_is_forged_late_or_twice_is_ignored() {
@@ -187,4 +188,37 @@ async fn silence_ends_at_the_deadline() {
     let error = client.execute(&GetDeviceId).await.unwrap_err();
     assert!(matches!(error, IpmiError::Timeout { .. }), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(8));
+}
+
+/// A busy BMC answers a message 1 of the handshake that came twice with two nonces, and holds the console to the second.
+#[tokio::test]
+async fn a_challenge_that_came_twice_is_no_wrong_password() {
+    let (_host, server) = start(Options::default()).await;
+    let relay = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let port = relay.local_addr().unwrap().port();
+    let onward = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    onward.connect(server.address()).await.unwrap();
+    let relaying = tokio::spawn(async move {
+        let (mut out, mut back) = ([0; 1024], [0; 1024]);
+        let (mut doubled, mut console) = (false, None);
+        loop {
+            tokio::select! {
+                Ok((length, from)) = relay.recv_from(&mut out) => {
+                    console = Some(from);
+                    onward.send(&out[..length]).await.unwrap();
+                    // RAKP message 1, once
+                    if out[5] & 0x3f == 0x12 && !std::mem::replace(&mut doubled, true) {
+                        onward.send(&out[..length]).await.unwrap();
+                    }
+                }
+                Ok(length) = onward.recv(&mut back) => {
+                    relay.send_to(&back[..length], console.unwrap()).await.unwrap();
+                }
+            }
+        }
+    });
+    let login = Login::new(USER, PASSWORD).unwrap();
+    let client = Client::new("127.0.0.1", port, login, quick());
+    assert!(!client.execute(&GetChassisStatus).await.unwrap().power_is_on);
+    relaying.abort();
 }
