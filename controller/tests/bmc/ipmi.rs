@@ -17,6 +17,7 @@ async fn the_same_commands_do_the_same_over_ipmi() {
     let mut said = Transcript::new("ipmi");
     said.hide(&access, "ACCESS");
     said.hide(server.address(), "BMC");
+    said.hide(server.address().port(), "PORT5");
     tokio::task::block_in_place(|| {
         let mut run = |words: &str| said.run(&format!("{words} {access}"));
         for words in ["info", "info -o json", "power on", "power status -o yaml", "power cycle"] {

@@ -66,6 +66,8 @@ async fn what_is_read_is_shown_in_words_json_and_yaml() {
     let mut log = Transcript::new("log");
     let entry = beside(|| log.run(&format!("log {access}")));
     assert_eq!(entry, 0);
+    // with its time, which is now
+    assert!(log.text().contains("Fan 2 is slow") && log.text().contains("SEVERITY"), "{}", log.text());
     let sessions = bmc.redfish().session_counts();
     assert_eq!((sessions.open, sessions.peak, sessions.created), (0, 1, sessions.deleted), "{sessions:?}");
 }
