@@ -27,6 +27,7 @@ mod value;
 mod work;
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use redfish_client::{Client, Options, Reference, Trust};
@@ -47,6 +48,7 @@ pub(crate) struct RedfishBmc {
     client: Client,
     /// Where the server is in the tree; it does not move while the BMC lives.
     system: OnceCell<Reference>,
+    unproven_bios: Mutex<bios::Unproven>,
     patience: Patience,
 }
 
@@ -58,7 +60,8 @@ impl RedfishBmc {
 
     fn by(address: &Address, credentials: &Credentials, client: Client, patience: Patience) -> Self {
         let user = credentials.username().to_owned();
-        Self { address: address.clone(), user, client, system: OnceCell::new(), patience }
+        let (system, unproven_bios) = (OnceCell::new(), Mutex::default());
+        Self { address: address.clone(), user, client, system, unproven_bios, patience }
     }
 
     #[cfg(test)]
@@ -69,6 +72,11 @@ impl RedfishBmc {
         patience: Patience,
     ) -> Result<Self, BmcError> {
         Ok(Self::by(address, credentials, client_with(address, credentials, options)?, patience))
+    }
+
+    /// Settings of firmware that were written and wait to be proven by a reset.
+    fn unproven_bios(&self) -> MutexGuard<'_, bios::Unproven> {
+        self.unproven_bios.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -98,7 +106,11 @@ impl Bmc for RedfishBmc {
     }
 
     async fn power(&self, action: PowerAction) -> Result<(), BmcError> {
-        self.act_on_power(action).await
+        self.act_on_power(action).await?;
+        if matches!(action, PowerAction::Reset | PowerAction::Cycle) {
+            self.unproven_bios().reset();
+        }
+        Ok(())
     }
 
     async fn set_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {

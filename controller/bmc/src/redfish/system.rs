@@ -11,7 +11,9 @@ impl RedfishBmc {
     /// The server as it is now.
     pub(super) async fn system(&self, act: &str) -> Result<Resource, BmcError> {
         let at = self.system.get_or_try_init(|| self.find_system()).await?;
-        self.client.read(at).await.map_err(|error| self.explain(act, error))
+        let system = self.client.read(at).await.map_err(|error| self.explain(act, error))?;
+        self.unproven_bios().look(&system);
+        Ok(system)
     }
 
     async fn find_system(&self) -> Result<Reference, BmcError> {
@@ -27,7 +29,16 @@ impl RedfishBmc {
         let Some(systems) = root.link("Systems") else {
             return Err(self.no_system("its service root shows no systems: is it a server's bmc?".to_owned()));
         };
-        let members = self.client.members(systems.as_str()).await.map_err(|error| self.explain(ACT, error))?;
+        let mut members = Vec::new();
+        for at in self.client.list(&systems).await.map_err(|error| self.explain(ACT, error))? {
+            let found = self.client.find(&at).await.map_err(|error| self.explain(ACT, error))?;
+            // Which one is the server is decided once: not while one of them cannot be seen.
+            members.push(found.ok_or_else(|| BmcError::Busy {
+                address: self.address.to_string(),
+                act: ACT.to_owned(),
+                why: format!("{at} is listed and not there; if it stays so, name the system in the address"),
+            })?);
+        }
         choose(&members).map_err(|problem| self.no_system(problem))
     }
 
@@ -36,12 +47,13 @@ impl RedfishBmc {
     }
 }
 
-/// The one member that has power of its own. BMCs also show baseboards of accelerators (NVIDIA HGX) and descriptions of
-/// what they could be (Gigabyte): those cannot be reset.
+/// The one member that has power of its own, whatever its state: a node that starts says null. BMCs also show baseboards
+/// of accelerators (NVIDIA HGX), which cannot be reset, and descriptions of what they could be (Gigabyte), which have no
+/// power state to tell.
 fn choose(members: &[Resource]) -> Result<Reference, String> {
     let servers: Vec<&Resource> = members
         .iter()
-        .filter(|member| member.action("ComputerSystem.Reset").is_some() && member.value("PowerState").is_some())
+        .filter(|member| member.action("ComputerSystem.Reset").is_some() && member.body().get("PowerState").is_some())
         .collect();
     // A server that is only partly described is still the one there is.
     let servers = if servers.is_empty() && members.len() == 1 { members.iter().collect() } else { servers };
@@ -67,8 +79,12 @@ mod tests {
     }
 
     fn server(id: &str) -> Resource {
+        server_that_is(id, "On".into())
+    }
+
+    fn server_that_is(id: &str, power: Value) -> Resource {
         let reset = json!({"#ComputerSystem.Reset": {"target": "/reset"}});
-        member(id, json!({"PowerState": "On", "Actions": reset}))
+        member(id, json!({"PowerState": power, "Actions": reset}))
     }
 
     #[test]
@@ -80,5 +96,11 @@ mod tests {
         assert!(chosen(&[]).unwrap_err().contains("no system that can be powered"));
         let error = chosen(&[server("Node0"), server("Node1")]).unwrap_err();
         assert!(error.ends_with("/redfish/v1/Systems/Node0, /redfish/v1/Systems/Node1"), "{error}");
+    }
+
+    #[test]
+    fn a_node_whose_state_is_unknown_still_counts() {
+        let error = choose(&[server_that_is("Node0", Value::Null), server("Node1")]).unwrap_err();
+        assert!(error.contains("several systems"), "{error}");
     }
 }

@@ -5,6 +5,7 @@
 
 mod find;
 mod registry;
+mod unproven;
 mod validate;
 mod values;
 mod write;
@@ -17,6 +18,8 @@ use serde_json::Value;
 
 use super::RedfishBmc;
 use crate::{Bios, BiosAttribute, BiosValue, BmcError};
+
+pub(super) use unproven::Unproven;
 
 const READ: &str = "reading bios settings";
 
@@ -56,8 +59,7 @@ impl Settings {
 
     /// A value as the registry writes it; some BMCs give what people call it instead.
     fn in_words(&self, name: &str, value: BiosValue) -> BiosValue {
-        let entry = self.registry.as_ref().and_then(|registry| registry.get(name));
-        match (entry, &value) {
+        match (self.entry(name), &value) {
             (Some(entry), BiosValue::Text(text)) => {
                 entry.word(text).map_or(value.clone(), |word| BiosValue::Text(word.to_owned()))
             }
@@ -65,12 +67,19 @@ impl Settings {
         }
     }
 
+    fn entry(&self, name: &str) -> Option<&registry::Entry> {
+        self.registry.as_ref()?.get(name)
+    }
+
     fn bios(&self) -> Bios {
         let named = self.current.text("AttributeRegistry").map(str::to_owned);
+        let is_secret = |name: &str| self.entry(name).is_some_and(registry::Entry::is_secret);
+        let mut pending = self.pending();
+        pending.retain(|name, _| !is_secret(name));
         let attributes = self.values().into_iter().map(|(name, value)| {
-            let entry = self.registry.as_ref().and_then(|registry| registry.get(&name));
+            let entry = self.entry(&name);
             let attribute = BiosAttribute {
-                value: value.filter(|_| !entry.is_some_and(|entry| entry.is_secret())),
+                value: value.filter(|_| !is_secret(&name)),
                 read_only: entry.is_some_and(|entry| entry.read_only),
                 description: entry.map(registry::Entry::description),
             };
@@ -79,7 +88,7 @@ impl Settings {
         Bios {
             registry: named,
             attributes: attributes.collect(),
-            pending: self.pending(),
+            pending,
             problems: problems(&self.current),
         }
     }

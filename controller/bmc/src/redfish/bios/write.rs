@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use redfish_client::{RedfishError, Resource};
 use serde_json::{Map, Value, json};
 
-use super::registry::Entry;
 use super::validate::check;
 use super::{Settings, values};
 use crate::redfish::RedfishBmc;
@@ -79,8 +78,8 @@ impl Settings {
 
     /// Whether a change of any of these holds only after a reset, as far as is known.
     fn needs_reset(&self, names: &[String]) -> bool {
-        let entry = |name: &String| self.registry.as_ref()?.get(name).and_then(|entry: &Entry| entry.reset_required);
-        self.future.is_some() && names.iter().any(|name| entry(name) != Some(false))
+        let needed = |name: &String| self.entry(name).and_then(|entry| entry.reset_required) != Some(false);
+        self.future.is_some() && names.iter().any(needed)
     }
 
     /// Whether what waits can be seen at all.
@@ -125,6 +124,10 @@ impl RedfishBmc {
             Ok(ReadAgain::Like((settings, standing)))
         });
         let (settings, standing) = read.await?;
+        if before.needs_reset(&standing.held) {
+            let system = self.system(WRITE).await?;
+            self.unproven_bios().note(&standing.held, &system);
+        }
         if let Some(why) = staged {
             return Ok(ReadBack::Pending(why));
         }
@@ -143,7 +146,8 @@ impl RedfishBmc {
         Ok(ReadBack::Confirmed)
     }
 
-    /// Nothing had to be written: all hold or wait. What seems to hold may wait all the same, as long as a job does.
+    /// Nothing had to be written: all hold or wait. What seems to hold may wait all the same, as long as a job does, or
+    /// as long as no reset has been seen since it was written.
     async fn judge_unwritten(&self, settings: &Settings, standing: &Standing) -> Result<ReadBack, BmcError> {
         if !standing.waiting.is_empty() {
             return Ok(ReadBack::Pending(waits(&standing.waiting)));
@@ -152,6 +156,11 @@ impl RedfishBmc {
             && let Some(job) = self.unfinished_bios_work().await?
         {
             return Ok(ReadBack::Pending(job));
+        }
+        let names = self.unproven_bios().among(&standing.held).join(", ");
+        if !names.is_empty() {
+            let why = format!("{names} read as wished, and no reset of the server was seen since they were written");
+            return Ok(ReadBack::Unverifiable(why));
         }
         Ok(ReadBack::Confirmed)
     }
