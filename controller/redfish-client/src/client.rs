@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::answer::Answer;
 use crate::etag::ladder;
-use crate::retry::{Failure, is_worth_another, pause};
+use crate::retry::{Failure, is_unsent, is_worth_another, pause};
 use crate::session::{Door, Pass, end};
 use crate::task;
 use crate::wire::{Request, Wire};
@@ -210,6 +210,18 @@ impl Client {
         Ok(self.reply(&Method::POST, to, &answer))
     }
 
+    /// As [`Client::act`], for an action that does something again each time: it is asked for again only where the
+    /// request surely was not sent. A service that is only the front of another may answer 503 after that one has acted.
+    ///
+    /// # Errors
+    /// As [`Client::act`].
+    pub async fn act_once(&self, action: &Action, parameters: &Value) -> Result<Reply, RedfishError> {
+        let request = Request { method: &Method::POST, to: &action.target, body: Some(parameters), if_match: None };
+        let until = Instant::now() + self.inner.options.deadline;
+        let answer = self.send_while(until, request, |_, _| Ok(()), is_unsent).await?;
+        Ok(self.reply(&Method::POST, &action.target, &answer))
+    }
+
     /// Deletes the resource; that it is not there any more is a success.
     ///
     /// # Errors
@@ -271,6 +283,17 @@ impl Client {
         request: Request<'_>,
         accept: impl Fn(&Answer, &str) -> Result<(), RedfishError>,
     ) -> Result<Answer, RedfishError> {
+        self.send_while(until, request, accept, is_worth_another).await
+    }
+
+    /// As [`Client::send_until`], as long as a failure `is_worth` another attempt.
+    async fn send_while(
+        &self,
+        until: Instant,
+        request: Request<'_>,
+        accept: impl Fn(&Answer, &str) -> Result<(), RedfishError>,
+        is_worth: impl Fn(&Failure<'_>) -> bool,
+    ) -> Result<Answer, RedfishError> {
         let options = &self.inner.options;
         let mut attempt = 1;
         loop {
@@ -284,7 +307,7 @@ impl Client {
             let failure = Failure { method: request.method, error: &error, retry_after };
             let wait = pause(attempt, failure.retry_after, options.longest_pause, rand::random());
             let next = Instant::now() + wait;
-            if attempt >= options.attempts || next >= until || !is_worth_another(&failure) {
+            if attempt >= options.attempts || next >= until || !is_worth(&failure) {
                 return Err(error);
             }
             // What a service says of a write may repeat what was written, passwords included.

@@ -38,6 +38,11 @@ pub(crate) fn is_worth_another(failure: &Failure<'_>) -> bool {
     }
 }
 
+/// Whether the request surely never reached the service.
+pub(crate) fn is_unsent(failure: &Failure<'_>) -> bool {
+    matches!(failure.error, RedfishError::Connection { sent: false, .. })
+}
+
 /// The pause before attempt `next` (the second is 1): what the service asked for, else twice the one before, up to
 /// `longest`, spread by `dice` (0 to 1) so that many clients do not come back at once.
 pub(crate) fn pause(next: u32, retry_after: Option<Duration>, longest: Duration, dice: f64) -> Duration {
@@ -89,6 +94,17 @@ mod tests {
         for (method, error, wanted) in cases {
             let failure = Failure { method: &method, error: &error, retry_after: None };
             assert_eq!(is_worth_another(&failure), wanted, "{method} {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_done_once_is_tried_again_only_where_it_was_not_sent() {
+        let worth = |error: &RedfishError| {
+            is_unsent(&Failure { method: &Method::POST, error, retry_after: Some(Duration::from_secs(1)) })
+        };
+        assert!(worth(&broken(false)));
+        for error in [broken(true), refused(503, ""), refused(429, ""), refused(400, "")] {
+            assert!(!worth(&error), "{error}");
         }
     }
 

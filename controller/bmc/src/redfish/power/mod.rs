@@ -1,20 +1,20 @@
 //! Power over Redfish: one reset action in the words this BMC knows, then reading the state until it is what was asked,
 //! and asking again where the first time came too early.
 
+mod ask;
 mod plan;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use redfish_client::{Action, RedfishError, Resource};
-use serde_json::json;
+use redfish_client::{Action, Resource};
 use tokio::time::{Instant, sleep};
 
 use super::RedfishBmc;
 use super::quirks::Subject;
 use crate::power::ReadsPower;
 use crate::{Address, BmcError, PowerAction, PowerState};
-use plan::{Refusal, goal, is_repeatable, refusal};
+use plan::{goal, is_repeatable};
 
 pub(crate) use plan::{plan, power_of};
 
@@ -71,7 +71,6 @@ impl RedfishBmc {
     pub(super) async fn act_on_power(&self, action: PowerAction) -> Result<(), BmcError> {
         let act = action.to_string();
         let system = self.system(&act).await?;
-        // The power button, where it is all there is, would switch a server on that is off.
         if action == PowerAction::GracefulOff && power_of(&system) == Some(PowerState::Off) {
             return Ok(());
         }
@@ -83,6 +82,10 @@ impl RedfishBmc {
         let ways = plan(action, listed.as_deref(), &Subject::of(&system)).map_err(unsupported)?;
         let mut refused = None;
         for way in ways {
+            // Off and on would switch on a server that is off, which nobody asked for.
+            if way.len() > 1 && self.power_now(&act).await? == Some(PowerState::Off) {
+                return Err(self.wrong(&act, "the server is off; ask for power on instead".to_owned()));
+            }
             match self.go(&act, &reset, way, power_of(&system)).await {
                 Ok(()) => return Ok(()),
                 Err(Stop::NotKnown(error)) => refused = Some(error),
@@ -110,7 +113,8 @@ impl RedfishBmc {
     /// Asks for `word` until the BMC takes it, then reads until the state is what it leads to, and decides again at each
     /// reading: what was taken and forgotten is asked for once more, where that can do no harm.
     async fn reset(&self, act: &str, reset: &Action, word: &str, before: Option<PowerState>) -> Result<(), Stop> {
-        let (goal, end) = (goal(word), Instant::now() + self.deadline());
+        let (goal, settled) = (goal(word), Instant::now() + self.deadline());
+        let mut end = settled;
         // Who was on before may be on the way down: that it is on counts when it stays so.
         let holds_for = if word.ends_with("On") && before == goal { self.rest() / 5 } else { Duration::ZERO };
         let (mut asked, mut taken, mut there_since) = (None::<Instant>, false, None::<Instant>);
@@ -120,10 +124,14 @@ impl RedfishBmc {
             let again = is_repeatable(word) && asked.is_some_and(|asked| asked.elapsed() >= self.rest());
             if there_since.is_none() && (!taken || again) {
                 asked = Some(Instant::now());
-                match self.client.act(reset, &json!({ "ResetType": word })).await {
-                    Ok(_) if goal.is_none() => return Ok(()),
-                    Ok(_) => taken = true,
-                    Err(error) => problem = Some(self.refused(act, error)?),
+                problem = self.ask(act, reset, word, settled).await?;
+                taken |= problem.is_none();
+                if taken && goal.is_none() {
+                    return Ok(());
+                }
+                // Its task may have used up the time in which the state is to show.
+                if taken && Instant::now() >= settled {
+                    end = settled + self.rest();
                 }
             }
             let state = match self.power_now(act).await {
@@ -137,7 +145,7 @@ impl RedfishBmc {
             if goal.is_none() && state == Some(PowerState::Off) {
                 return Ok(());
             }
-            if state == goal && (taken || is_repeatable(word)) {
+            if goal.is_some() && state == goal && (taken || is_repeatable(word)) {
                 if there_since.get_or_insert_with(Instant::now).elapsed() >= holds_for {
                     return Ok(());
                 }
@@ -154,20 +162,15 @@ impl RedfishBmc {
         }
     }
 
-    /// The problem that waiting may solve; any other ends the way.
-    fn refused(&self, act: &str, error: RedfishError) -> Result<BmcError, Stop> {
-        match refusal(&error) {
-            Refusal::NotKnown => Err(Stop::NotKnown(self.explain(act, error))),
-            Refusal::NotNow => Ok(self.explain(act, error)),
-            Refusal::Other => Err(Stop::Failed(self.explain(act, error))),
-        }
+    fn not_applied(&self, act: &str, state: Option<PowerState>) -> BmcError {
+        self.unsettled(act, state.map_or_else(|| "a state in between".to_owned(), |state| state.to_string()))
     }
 
-    fn not_applied(&self, act: &str, state: Option<PowerState>) -> BmcError {
+    fn unsettled(&self, act: &str, read: String) -> BmcError {
         BmcError::NotApplied {
             address: self.address.to_string(),
             wrote: act.to_owned(),
-            read: state.map_or_else(|| "a state in between".to_owned(), |state| state.to_string()),
+            read,
             deadline: self.deadline(),
         }
     }

@@ -9,6 +9,9 @@ use crate::{PowerAction, PowerState};
 /// Reset types (`ResetType`) in the order in which they are asked for.
 pub(crate) type Way = &'static [&'static str];
 
+/// The reset type that is the power button: it also switches on.
+pub(super) const BUTTON: &str = "PushPowerButton";
+
 /// What the state is, if it says; a state in between, an unknown and a missing one are none.
 pub(crate) fn power_of(system: &Resource) -> Option<PowerState> {
     match system.text("PowerState")? {
@@ -28,7 +31,7 @@ pub(crate) fn plan(action: PowerAction, listed: Option<&[String]>, subject: &Sub
         PowerAction::On => &[&["On"], &["ForceOn"]],
         PowerAction::ForceOff => &[&["ForceOff"]],
         // Never a hard one instead: the difference is somebody's data.
-        PowerAction::GracefulOff => &[&["GracefulShutdown"], &["PushPowerButton"]],
+        PowerAction::GracefulOff => &[&["GracefulShutdown"], &[BUTTON]],
         PowerAction::Reset if subject.has(Habit::RestartHangs) => &[&["ForceOff", "On"]],
         PowerAction::Reset => &[&["ForceRestart"], &["ForceOff", "On"]],
         PowerAction::Cycle => &[&["PowerCycle"], &["ForceOff", "On"]],
@@ -42,7 +45,7 @@ pub(crate) fn plan(action: PowerAction, listed: Option<&[String]>, subject: &Sub
 /// The state in which `word` leaves the server, where it is sure to leave it in one.
 pub(super) fn goal(word: &str) -> Option<PowerState> {
     match word {
-        "GracefulShutdown" | "PushPowerButton" => None,
+        "GracefulShutdown" | BUTTON => None,
         "ForceOff" => Some(PowerState::Off),
         _ => Some(PowerState::On),
     }

@@ -11,6 +11,7 @@ mod logs;
 mod media;
 mod power;
 mod replay;
+mod resets;
 mod scripted;
 mod secure_boot;
 mod settings;
