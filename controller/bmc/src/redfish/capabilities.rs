@@ -84,8 +84,9 @@ impl RedfishBmc {
         let mut found = Vec::new();
         for (capability, (device, lifetime)) in wishes {
             let wanted = BootOverride { device, lifetime, firmware: BootFirmware::Uefi };
-            let can = match self.boot_plan(&wanted).await {
-                Ok(plan) => plan.short_of.map_or(Ok(()), |why| Err(why.to_owned())),
+            let can = match self.boot_shortfalls(&wanted).await {
+                Ok(shortfalls) if shortfalls.is_empty() => Ok(()),
+                Ok(shortfalls) => Err(shortfalls.join("; ")),
                 Err(BmcError::Unsupported { why, .. }) => Err(why),
                 Err(error) => return Err(error),
             };

@@ -6,18 +6,24 @@ mod wish;
 
 use std::time::Duration;
 
-use redfish_client::{RedfishError, Resource};
+use redfish_client::{RedfishError, Reply, Resource};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
 
 use super::RedfishBmc;
 use super::quirks::{Habit, Subject};
-use crate::{BmcError, BootDevice, BootLifetime, BootOverride, ReadBack};
-use wish::{Verdict, has_override, no_override, takes_uri};
-
-pub(crate) use wish::{Wish, wish};
+use crate::{BmcError, BootDevice, BootFirmware, BootLifetime, BootOverride, ReadBack};
+use wish::{Verdict, Wish, has_override, no_override, takes_mode, takes_uri, wish};
 
 const ACT: &str = "setting the boot override";
+
+const NO_ADDRESS: &str = "it cannot be told an address: the one that dhcp gives is used";
+const NO_MODE: &str = "it cannot be told legacy or uefi";
+const ORDER_ONLY: &str = "it has a boot order only, which holds until it is changed";
+
+/// The attribute of an iDRAC that says what is booted first, and what it is when nothing is.
+const FIRST_DEVICE: &str = "ServerBoot.1.FirstBootDevice";
+const NOTHING_FIRST: &str = "Normal";
 
 /// One write, decided.
 #[derive(Debug)]
@@ -29,7 +35,7 @@ pub(crate) struct BootPlan {
     /// What is written.
     pub(crate) wish: Wish,
     /// Why the outcome is less than what was asked for, where it is.
-    pub(crate) short_of: Option<&'static str>,
+    pub(crate) short_of: Vec<&'static str>,
 }
 
 impl BootPlan {
@@ -40,16 +46,36 @@ impl BootPlan {
 }
 
 impl RedfishBmc {
-    /// What would be written for `wanted`. Reads only.
-    pub(crate) async fn boot_plan(&self, wanted: &BootOverride) -> Result<BootPlan, BmcError> {
-        let unsupported = |why: String| BmcError::Unsupported { act: format!("bmc {}, {ACT}", self.address), why };
+    /// Why `wanted` would be done less than wholly; empty where it would be done wholly. Reads only.
+    pub(super) async fn boot_shortfalls(&self, wanted: &BootOverride) -> Result<Vec<&'static str>, BmcError> {
+        let plans = self.boot_plans(wanted).await?;
+        Ok(plans.into_iter().flat_map(|plan| plan.short_of).collect())
+    }
+
+    /// What would be written for `wanted`, in this order. Reads only.
+    async fn boot_plans(&self, wanted: &BootOverride) -> Result<Vec<BootPlan>, BmcError> {
         let system = self.system(ACT).await?;
-        if wanted.device == BootDevice::Cd
-            && Subject::of(&system).has(Habit::VirtualCdIsAnAttribute)
-            && let Some(plan) = self.virtual_cd(wanted, &system).await?
-        {
-            return Ok(plan);
+        if !Subject::of(&system).has(Habit::VirtualCdIsAnAttribute) {
+            return Ok(vec![self.boot_plan(wanted, system).await?]);
         }
+        match &wanted.device {
+            BootDevice::Cd => match self.virtual_cd(wanted, &system).await? {
+                Some(plan) => Ok(vec![plan]),
+                None => Ok(vec![self.boot_plan(wanted, system).await?]),
+            },
+            // Taken back in both places, as it may have been set in either.
+            BootDevice::None => {
+                let attribute = self.manager_attributes(&system, &[(FIRST_DEVICE, NOTHING_FIRST)]).await?;
+                let mut plans = vec![self.boot_plan(wanted, system).await?];
+                plans.extend(attribute);
+                Ok(plans)
+            }
+            _ => Ok(vec![self.boot_plan(wanted, system).await?]),
+        }
+    }
+
+    async fn boot_plan(&self, wanted: &BootOverride, system: Resource) -> Result<BootPlan, BmcError> {
+        let unsupported = |why: String| BmcError::Unsupported { act: format!("bmc {}, {ACT}", self.address), why };
         let settings = self.settings_with_boot(&system).await?;
         if settings.is_none() && !has_override(&system) {
             return self.order_plan(wanted, system).await;
@@ -64,8 +90,13 @@ impl RedfishBmc {
             Some(settings) => (settings, Some(system)),
             None => (system, None),
         };
-        let told = !matches!(&wanted.device, BootDevice::UefiHttp(Some(_))) || takes_uri(&place);
-        let short_of = (!told).then_some("it cannot be told an address: the one that dhcp gives is used");
+        let mut short_of = Vec::new();
+        if matches!(&wanted.device, BootDevice::UefiHttp(Some(_))) && !takes_uri(&place) {
+            short_of.push(NO_ADDRESS);
+        }
+        if is_for_legacy(wanted) && !takes_mode(&place) {
+            short_of.push(NO_MODE);
+        }
         Ok(BootPlan { place, other, wish, short_of })
     }
 
@@ -76,17 +107,22 @@ impl RedfishBmc {
         if order.is_empty() {
             return Err(unsupported(no_override(system.uri())));
         }
-        let (order, short_of) = match (&wanted.device, wanted.lifetime) {
+        let mut short_of = Vec::new();
+        let order = match &wanted.device {
             // Without an override there is none to take away.
-            (BootDevice::None, _) => (order, None),
-            (device, lifetime) => {
+            BootDevice::None => order,
+            device => {
                 let options = match system.link("Boot/BootOptions") {
                     Some(all) => self.client.members(all.as_str()).await.map_err(|error| self.explain(ACT, error))?,
                     None => Vec::new(),
                 };
-                let once = lifetime == BootLifetime::Once;
-                let short_of = once.then_some("it has a boot order only, which holds until it is changed");
-                (order::reordered(device, &order, &options).map_err(unsupported)?, short_of)
+                if wanted.lifetime == BootLifetime::Once {
+                    short_of.push(ORDER_ONLY);
+                }
+                if is_for_legacy(wanted) {
+                    short_of.push(NO_MODE);
+                }
+                order::reordered(device, &order, &options).map_err(unsupported)?
             }
         };
         Ok(BootPlan { place: system, other: None, wish: Wish::Order(order), short_of })
@@ -94,6 +130,19 @@ impl RedfishBmc {
 
     /// The attributes by which an iDRAC boots from its virtual drive; none where it does not show them.
     async fn virtual_cd(&self, wanted: &BootOverride, system: &Resource) -> Result<Option<BootPlan>, BmcError> {
+        let once = if wanted.lifetime == BootLifetime::Once { "Enabled" } else { "Disabled" };
+        let attributes = [("ServerBoot.1.BootOnce", once), (FIRST_DEVICE, "VCD-DVD")];
+        let plan = self.manager_attributes(system, &attributes).await?;
+        let short_of = if is_for_legacy(wanted) { vec![NO_MODE] } else { Vec::new() };
+        Ok(plan.map(|plan| BootPlan { short_of, ..plan }))
+    }
+
+    /// `wanted` of the attributes of the system's manager; none where it does not show them.
+    async fn manager_attributes(
+        &self,
+        system: &Resource,
+        wanted: &[(&str, &str)],
+    ) -> Result<Option<BootPlan>, BmcError> {
         let explain = |error| self.explain(ACT, error);
         let Some(manager) = system.links("Links/ManagedBy").into_iter().next() else { return Ok(None) };
         let Some(manager) = self.client.find(&manager).await.map_err(explain)? else { return Ok(None) };
@@ -102,54 +151,63 @@ impl RedfishBmc {
         let at = own.unwrap_or_else(|| manager.uri().child("Attributes"));
         let Some(place) = self.client.find(&at).await.map_err(explain)? else { return Ok(None) };
         let is_there = |name: &str| place.value("Attributes").is_some_and(|all| all.get(name).is_some());
-        let once = if wanted.lifetime == BootLifetime::Once { "Enabled" } else { "Disabled" };
-        let wanted = [("ServerBoot.1.BootOnce", once), ("ServerBoot.1.FirstBootDevice", "VCD-DVD")];
         if !wanted.iter().all(|(name, _)| is_there(name)) {
             return Ok(None);
         }
         let attributes: Map<String, Value> =
-            wanted.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        Ok(Some(BootPlan { place, other: None, wish: Wish::Attributes(attributes), short_of: None }))
+            wanted.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect();
+        Ok(Some(BootPlan { place, other: None, wish: Wish::Attributes(attributes), short_of: Vec::new() }))
     }
 
     pub(super) async fn write_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
-        let plan = self.boot_plan(wanted).await?;
-        let outcome = if plan.is_met() { ReadBack::Confirmed } else { self.carry_out(&plan, wanted).await? };
-        Ok(match (outcome, plan.short_of) {
-            (ReadBack::Confirmed, Some(why)) => ReadBack::Unverifiable(why.to_owned()),
-            (outcome, _) => outcome,
-        })
+        let mut all = ReadBack::Confirmed;
+        for plan in self.boot_plans(wanted).await? {
+            let outcome = if plan.is_met() { ReadBack::Confirmed } else { self.carry_out(&plan, wanted).await? };
+            let short_of = plan.short_of.join("; ");
+            let outcome = match outcome {
+                outcome if short_of.is_empty() => outcome,
+                ReadBack::Confirmed => ReadBack::Unverifiable(short_of),
+                ReadBack::Pending(why) => ReadBack::Pending(format!("{why}; {short_of}")),
+                ReadBack::Unverifiable(why) => ReadBack::Unverifiable(format!("{why}; {short_of}")),
+            };
+            if all == ReadBack::Confirmed {
+                all = outcome;
+            }
+        }
+        Ok(all)
     }
 
     async fn carry_out(&self, plan: &BootPlan, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
         let written = match (self.change(&plan.place, &plan.wish).await, &plan.other) {
             (Err(error), Some(other)) if is_refused(&error) => {
                 tracing::debug!(%error, "boot settings refuse the override, trying the system");
-                self.change(other, &plan.wish).await.map(|()| other)
+                self.change(other, &plan.wish).await.map(|reply| (reply, other))
             }
-            (answer, _) => answer.map(|()| &plan.place),
+            (answer, _) => answer.map(|reply| (reply, &plan.place)),
         };
-        let written = written.map_err(|error| self.explain(ACT, error))?;
+        let (reply, written) = written.map_err(|error| self.explain(ACT, error))?;
+        let staged = self.settle(ACT, &reply).await?;
         // Some take a moment to show what they took.
         let end = Instant::now() + self.rest();
         let verdict = loop {
             let read = self.client.read(written.uri()).await;
             let read = read.map_err(|error| self.explain("reading the boot override back", error))?;
             let verdict = plan.wish.judge(&read);
-            if verdict == Verdict::Confirmed || Instant::now() >= end {
+            if verdict == Verdict::Confirmed || staged.is_some() || Instant::now() >= end {
                 break verdict;
             }
             sleep(self.moment()).await;
         };
         let is_later =
             matches!((&plan.wish, &plan.other), (Wish::Override(_), Some(other)) if other.uri() != written.uri());
-        match verdict {
-            Verdict::Confirmed if is_later => {
+        match (verdict, staged) {
+            (Verdict::Confirmed, _) if is_later => {
                 Ok(ReadBack::Pending(format!("{} holds it for the next boot", written.uri())))
             }
-            Verdict::Confirmed => Ok(ReadBack::Confirmed),
-            Verdict::Unverifiable(why) => Ok(ReadBack::Unverifiable(why.to_owned())),
-            Verdict::Contradicted(read) => Err(BmcError::Contradicted {
+            (Verdict::Confirmed, _) => Ok(ReadBack::Confirmed),
+            (_, Some(why)) => Ok(ReadBack::Pending(why)),
+            (Verdict::Unverifiable(why), None) => Ok(ReadBack::Unverifiable(why.to_owned())),
+            (Verdict::Contradicted(read), None) => Err(BmcError::Contradicted {
                 address: self.address.to_string(),
                 wrote: format!("boot override {wanted}"),
                 read,
@@ -158,12 +216,12 @@ impl RedfishBmc {
     }
 
     /// Writes, again and again while the server's firmware is busy with its self-test and the BMC says so.
-    async fn change(&self, place: &Resource, wish: &Wish) -> Result<(), RedfishError> {
+    async fn change(&self, place: &Resource, wish: &Wish) -> Result<Reply, RedfishError> {
         let end = Instant::now() + self.deadline();
         loop {
             match self.client.patch(place, &wish.body()).await {
                 Err(error) if is_busy(&error) && Instant::now() < end => sleep(self.moment()).await,
-                answer => return answer.map(|_| ()),
+                answer => return answer,
             }
         }
     }
@@ -180,6 +238,10 @@ impl RedfishBmc {
         let settings = self.client.find(&at).await.map_err(|error| self.explain(ACT, error))?;
         Ok(settings.filter(has_override))
     }
+}
+
+fn is_for_legacy(wanted: &BootOverride) -> bool {
+    wanted.firmware == BootFirmware::Legacy && wanted.device != BootDevice::None
 }
 
 fn is_refused(error: &RedfishError) -> bool {

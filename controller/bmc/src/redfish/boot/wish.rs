@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 use super::order;
 use crate::{BootDevice, BootFirmware, BootLifetime, BootOverride};
 
+const HTTP_URI: &str = "HttpBootUri";
+
 /// A change of one resource, and how it is known again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wish {
@@ -23,7 +25,17 @@ pub(crate) struct Override {
     enabled: &'static str,
     target: Option<String>,
     mode: Option<&'static str>,
-    uri: Option<String>,
+    uri: Option<HttpUri>,
+}
+
+/// What `HttpBootUri` shall hold, where there is such a field and the boot is over http.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum HttpUri {
+    At(String),
+    /// Nothing: the address that DHCP gives counts. It is written only over one that is left from before.
+    Empty {
+        left_over: bool,
+    },
 }
 
 /// What reading back showed.
@@ -75,15 +87,19 @@ impl Override {
     fn fields(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         fields.insert("BootSourceOverrideEnabled".to_owned(), self.enabled.into());
-        for (name, value) in [
-            ("BootSourceOverrideTarget", self.target.as_deref()),
-            ("BootSourceOverrideMode", self.mode),
-            ("HttpBootUri", self.uri.as_deref()),
-        ] {
+        for (name, value) in
+            [("BootSourceOverrideTarget", self.target.as_deref()), ("BootSourceOverrideMode", self.mode)]
+        {
             if let Some(value) = value {
                 fields.insert(name.to_owned(), value.into());
             }
         }
+        let uri = match &self.uri {
+            Some(HttpUri::At(uri)) => Some(uri.as_str().into()),
+            Some(HttpUri::Empty { left_over: true }) => Some(Value::Null),
+            Some(HttpUri::Empty { left_over: false }) | None => None,
+        };
+        fields.extend(uri.map(|uri| (HTTP_URI.to_owned(), uri)));
         fields
     }
 
@@ -103,10 +119,15 @@ impl Override {
         if off || target != self.target.as_deref() || self.mode.is_some() && mode.is_some() && mode != self.mode {
             return contradicted();
         }
-        if let (Some(wanted), Some(read)) = (&self.uri, place.text("Boot/HttpBootUri"))
-            && wanted != read
-        {
-            return Verdict::Contradicted(format!("another HttpBootUri, target {}", target.unwrap_or("nothing")));
+        // The address itself is not shown: it may hold a password.
+        let other = match (&self.uri, http_uri(place)) {
+            (Some(HttpUri::At(_)), None) => Some("no HttpBootUri"),
+            (Some(HttpUri::At(wanted)), Some(read)) if wanted != read => Some("another HttpBootUri"),
+            (Some(HttpUri::Empty { .. }), Some(_)) => Some("an HttpBootUri"),
+            _ => None,
+        };
+        if let Some(other) = other {
+            return Verdict::Contradicted(format!("{other}, target {}", target.unwrap_or("nothing")));
         }
         if enabled != Some(self.enabled) {
             // sushy's emulator and some BMCs keep one lifetime only.
@@ -124,14 +145,14 @@ pub(crate) fn wish(wanted: &BootOverride, place: &Resource, beside: Option<&Reso
     if matches!(wanted.device, BootDevice::UefiHttp(_)) && wanted.firmware == BootFirmware::Legacy {
         return Err("legacy firmware does not boot over http; ask for uefi".to_owned());
     }
-    let mode = place.text("Boot/BootSourceOverrideMode").map(|_| match wanted.firmware {
+    let mode = takes_mode(place).then_some(match wanted.firmware {
         BootFirmware::Uefi => "UEFI",
         BootFirmware::Legacy => "Legacy",
     });
     let words = match &wanted.device {
         // The target is left out: HPE refuses it beside Disabled.
         BootDevice::None => return Ok(Override { enabled: "Disabled", target: None, mode: None, uri: None }),
-        device => words(device, wanted.firmware == BootFirmware::Uefi && mode.is_none()),
+        device => words(device, wanted.firmware, mode.is_some()),
     };
     let listed = |field: &str| -> Vec<String> {
         let path = format!("Boot/BootSourceOverride{field}@Redfish.AllowableValues");
@@ -154,29 +175,46 @@ pub(crate) fn wish(wanted: &BootOverride, place: &Resource, beside: Option<&Reso
     let target = words.iter().find(|word| has(&targets, word));
     let target = target.ok_or_else(|| format!("it boots only from {}", targets.join(", ")))?;
     let uri = match &wanted.device {
-        BootDevice::UefiHttp(uri) if takes_uri(place) => uri.clone(),
+        BootDevice::UefiHttp(uri) if takes_uri(place) => Some(match uri {
+            Some(uri) => HttpUri::At(uri.clone()),
+            None => HttpUri::Empty { left_over: http_uri(place).is_some() },
+        }),
         _ => None,
     };
     Ok(Override { enabled, target: Some((*target).to_owned()), mode, uri })
 }
 
-/// The targets for `device`, best first. Where no mode can be said, the target that says UEFI says it.
-fn words(device: &BootDevice, uefi_by_target: bool) -> &'static [&'static str] {
-    match (device, uefi_by_target) {
-        (BootDevice::None, _) => &[],
-        (BootDevice::Pxe, _) => &["Pxe", "UefiPxe"],
-        (BootDevice::Disk, true) => &["UefiHdd", "Hdd"],
-        (BootDevice::Disk, false) => &["Hdd", "UefiHdd"],
+/// The targets for `device`, best first. Where no mode can be said (not `moded`), the target that says UEFI says it; for
+/// legacy firmware none that says UEFI is right.
+fn words(device: &BootDevice, firmware: BootFirmware, moded: bool) -> &'static [&'static str] {
+    use BootFirmware::{Legacy, Uefi};
+    match (device, firmware, moded) {
+        (BootDevice::None, ..) => &[],
+        (BootDevice::Pxe, Uefi, _) => &["Pxe", "UefiPxe"],
+        (BootDevice::Pxe, Legacy, _) => &["Pxe"],
+        (BootDevice::Disk, Uefi, false) => &["UefiHdd", "Hdd"],
+        (BootDevice::Disk, Uefi, true) => &["Hdd", "UefiHdd"],
+        (BootDevice::Disk, Legacy, _) => &["Hdd"],
         // The virtual drive is a USB one, where the two are told apart (Supermicro).
-        (BootDevice::Cd, true) => &["UefiUsbCd", "UsbCd", "UefiCd", "Cd", "CD/DVD"],
-        (BootDevice::Cd, false) => &["UsbCd", "Cd", "CD/DVD", "UefiUsbCd", "UefiCd"],
-        (BootDevice::UefiHttp(_), _) => &["UefiHttp"],
+        (BootDevice::Cd, Uefi, false) => &["UefiUsbCd", "UsbCd", "UefiCd", "Cd", "CD/DVD"],
+        (BootDevice::Cd, Uefi, true) => &["UsbCd", "Cd", "CD/DVD", "UefiUsbCd", "UefiCd"],
+        (BootDevice::Cd, Legacy, _) => &["UsbCd", "Cd", "CD/DVD"],
+        (BootDevice::UefiHttp(_), ..) => &["UefiHttp"],
     }
 }
 
 /// Whether `place` can be told an address to boot from, also when it holds none now.
 pub(crate) fn takes_uri(place: &Resource) -> bool {
-    place.value("Boot").is_some_and(|boot| boot.get("HttpBootUri").is_some())
+    place.value("Boot").is_some_and(|boot| boot.get(HTTP_URI).is_some())
+}
+
+/// Whether `place` can be told for which firmware interface an override is.
+pub(crate) fn takes_mode(place: &Resource) -> bool {
+    place.text("Boot/BootSourceOverrideMode").is_some()
+}
+
+fn http_uri(place: &Resource) -> Option<&str> {
+    place.text("Boot/HttpBootUri")
 }
 
 /// Whether `resource` has a boot override at all.
@@ -299,6 +337,55 @@ mod tests {
         assert_eq!(fields(&wanted, boot).unwrap()["HttpBootUri"], uri);
         let without = json!({"BootSourceOverrideTarget": "None"});
         assert_eq!(fields(&wanted, without).unwrap().get("HttpBootUri"), None);
+    }
+
+    #[test]
+    fn an_address_counts_only_as_it_was_asked_for() {
+        let place = |uri: Value| {
+            system(json!({
+                "BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "UefiHttp", "HttpBootUri": uri,
+            }))
+        };
+        let (here, there) = ("http://10.0.0.1/boot.efi", "http://user:secret@10.0.0.2/boot.efi");
+        let at = |uri: Option<&str>| BootOverride::once(BootDevice::UefiHttp(uri.map(str::to_owned)));
+        let judged =
+            |wanted: &BootOverride, read: Value| wish(wanted, &place(Value::Null), None).unwrap().judge(&place(read));
+        assert_eq!(judged(&at(Some(here)), here.into()), Verdict::Confirmed);
+        assert_eq!(judged(&at(None), "".into()), Verdict::Confirmed);
+        for (wanted, read, shown) in [
+            (at(Some(here)), Value::Null, "no HttpBootUri, target UefiHttp"),
+            (at(Some(here)), there.into(), "another HttpBootUri, target UefiHttp"),
+            (at(None), there.into(), "an HttpBootUri, target UefiHttp"),
+        ] {
+            assert_eq!(judged(&wanted, read), Verdict::Contradicted(shown.to_owned()));
+        }
+        // One that is left from before is taken away.
+        let written = |before: Value| wish(&at(None), &place(before), None).unwrap().fields();
+        assert_eq!(written(there.into())["HttpBootUri"], Value::Null);
+        assert_eq!(written(Value::Null).get("HttpBootUri"), None);
+    }
+
+    #[test]
+    fn legacy_firmware_is_given_no_target_of_uefi() {
+        let boot = |mode: Value, targets: &[&str]| {
+            json!({
+                "BootSourceOverrideTarget": "None", "BootSourceOverrideMode": mode,
+                "BootSourceOverrideTarget@Redfish.AllowableValues": targets,
+            })
+        };
+        let legacy = |device| BootOverride { firmware: BootFirmware::Legacy, ..BootOverride::once(device) };
+        for mode in [Value::Null, "UEFI".into()] {
+            for (device, targets) in [
+                (BootDevice::Pxe, &["UefiPxe"][..]),
+                (BootDevice::Disk, &["UefiHdd"]),
+                (BootDevice::Cd, &["UefiUsbCd", "UefiCd"]),
+            ] {
+                let error = fields(&legacy(device), boot(mode.clone(), targets)).unwrap_err();
+                assert_eq!(error, format!("it boots only from {}", targets.join(", ")));
+            }
+            let sent = fields(&legacy(BootDevice::Disk), boot(mode, &["UefiHdd", "Hdd"])).unwrap();
+            assert_eq!(sent["BootSourceOverrideTarget"], "Hdd");
+        }
     }
 
     #[test]

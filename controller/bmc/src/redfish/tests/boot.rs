@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::bmc;
 use super::dump::Dump;
 use super::scripted::{SYSTEM, Scripted, Seen, answer, ok, refusal, status, system};
-use crate::{Bmc as _, BmcError, BootDevice, BootLifetime, BootOverride, PowerAction, ReadBack};
+use crate::{Bmc as _, BmcError, BootDevice, BootFirmware, BootLifetime, BootOverride, PowerAction, ReadBack};
 
 fn boot(enabled: &str, target: &str, mode: &str) -> Value {
     json!({"Boot": {
@@ -230,4 +230,72 @@ async fn q10_q12_a_dgx_takes_the_override_at_sd_without_a_mode() {
     let bmc = bmc.await;
     assert_eq!(bmc.bmc().set_boot_override(&once(BootDevice::Pxe)).await.unwrap(), ReadBack::Confirmed);
     assert_eq!(bmc.writes().len(), 1);
+}
+
+#[tokio::test]
+async fn an_idracs_virtual_drive_is_taken_back_where_it_was_set() {
+    let Some(dump) = Dump::load("dell-r750-idrac9-6.00") else { return };
+    let dell = bmc(&dump, "").await;
+    assert_eq!(dell.set_boot_override(&once(BootDevice::Cd)).await.unwrap(), ReadBack::Confirmed);
+    for _ in 0..2 {
+        assert_eq!(dell.set_boot_override(&once(BootDevice::None)).await.unwrap(), ReadBack::Confirmed);
+    }
+    let at = "/redfish/v1/Managers/iDRAC.Embedded.1/Oem/Dell/DellAttributes/iDRAC.Embedded.1";
+    let back = (format!("PATCH {at}"), json!({"Attributes": {"ServerBoot.1.FirstBootDevice": "Normal"}}));
+    assert_eq!(dump.writes()[1..], [back]);
+    // They cannot be told for which firmware.
+    let legacy = BootOverride { firmware: BootFirmware::Legacy, ..once(BootDevice::Cd) };
+    let read_back = dell.set_boot_override(&legacy).await.unwrap();
+    assert_eq!(read_back, ReadBack::Unverifiable("it cannot be told legacy or uefi".to_owned()));
+}
+
+#[tokio::test]
+async fn legacy_firmware_that_cannot_be_told_is_not_confirmed() {
+    let Some(x10) = Dump::load("supermicro-x10-b") else { return };
+    let Some(dgx) = Dump::load("nvidia-dgxh100-ami-23.11") else { return };
+    let legacy = |device| BootOverride { firmware: BootFirmware::Legacy, ..once(device) };
+    let read_back = bmc(&x10, "").await.set_boot_override(&legacy(BootDevice::Disk)).await.unwrap();
+    assert_eq!(read_back, ReadBack::Unverifiable("it cannot be told legacy or uefi".to_owned()));
+    assert_eq!(x10.writes()[0].1["Boot"]["BootSourceOverrideTarget"], "Hdd");
+    let read_back = bmc(&dgx, "").await.set_boot_override(&legacy(BootDevice::Pxe)).await.unwrap();
+    assert!(matches!(&read_back, ReadBack::Pending(why) if why.ends_with("told legacy or uefi")), "{read_back:?}");
+}
+
+#[tokio::test]
+async fn an_override_that_is_there_without_the_address_is_not_met() {
+    let Some(dump) = Dump::load("nvidia-bluefield3-bmc-24.10") else { return };
+    let settings = "/redfish/v1/Systems/Bluefield/Settings";
+    let held = json!({"Boot": {
+        "BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "UefiHttp", "BootSourceOverrideMode": "UEFI",
+        "HttpBootUri": "",
+    }});
+    dump.set(settings, held);
+    let wanted = once(BootDevice::UefiHttp(Some("http://10.0.0.1/ipxe.efi".to_owned())));
+    let read_back = bmc(&dump, "").await.set_boot_override(&wanted).await.unwrap();
+    assert!(matches!(read_back, ReadBack::Pending(_)), "{read_back:?}");
+    // Without an address the old one is taken away.
+    let _ = bmc(&dump, "").await.set_boot_override(&once(BootDevice::UefiHttp(None))).await.unwrap();
+    let sent: Vec<Value> = dump.writes().iter().map(|(_, body)| body["Boot"]["HttpBootUri"].clone()).collect();
+    assert_eq!(sent, [json!("http://10.0.0.1/ipxe.efi"), Value::Null]);
+    let error = bmc(&dump.clone().deaf(), "").await.set_boot_override(&wanted).await.unwrap_err().to_string();
+    assert!(error.ends_with("reads back no HttpBootUri, target UefiHttp"), "{error}");
+}
+
+#[tokio::test]
+async fn an_override_that_a_task_has_yet_to_write_is_pending() {
+    const TASK: &str = "/redfish/v1/TaskService/Tasks/9";
+    for (state, ends_well) in [("Starting", true), ("Exception", false)] {
+        let bmc = Scripted::start(move |seen, _| match (seen.method.as_str(), seen.path.as_str()) {
+            ("GET", TASK) => ok(&json!({"TaskState": state, "TaskStatus": "OK"})),
+            ("GET", _) => ok(&system("On", &["On"], boot("Disabled", "None", "UEFI"))),
+            _ => answer(202, &[("Location", TASK)], ""),
+        });
+        match bmc.await.bmc().set_boot_override(&once(BootDevice::Pxe)).await {
+            Ok(read_back) => {
+                assert_eq!(read_back, ReadBack::Pending(format!("task {TASK} is Starting")));
+                assert!(ends_well);
+            }
+            Err(error) => assert!(!ends_well && error.to_string().contains("ended Exception"), "{error}"),
+        }
+    }
 }
