@@ -22,6 +22,14 @@ fn state(resource: &Resource) -> SecureBoot {
     }
 }
 
+/// What held at the last boot, and what is wished for: where a place of its own (`settings`) takes wishes, that one says,
+/// for the resource itself may show what held before.
+fn standing(resource: &Resource, settings: Option<&Resource>) -> SecureBoot {
+    let held = state(resource);
+    let enabled = settings.map_or(held.enabled, |settings| state(settings).enabled);
+    SecureBoot { enabled, ..held }
+}
+
 /// What a wish that reads back as it was written means for the server.
 fn verdict(wanted: bool, now: &SecureBoot) -> ReadBack {
     let word = if wanted { "on" } else { "off" };
@@ -38,26 +46,30 @@ fn verdict(wanted: bool, now: &SecureBoot) -> ReadBack {
 
 impl RedfishBmc {
     pub(super) async fn read_secure_boot(&self) -> Result<SecureBoot, BmcError> {
-        self.secure_boot_resource(READ).await.map(|resource| state(&resource))
+        let resource = self.secure_boot_resource(READ).await?;
+        let settings = self.secure_boot_settings(READ, &resource).await?;
+        Ok(standing(&resource, settings.as_ref()))
     }
 
     pub(super) async fn write_secure_boot(&self, wanted: bool) -> Result<ReadBack, BmcError> {
         let resource = self.secure_boot_resource(WRITE).await?;
-        let before = state(&resource);
+        let settings = self.secure_boot_settings(WRITE, &resource).await?;
+        let before = standing(&resource, settings.as_ref());
         let Some(enabled) = before.enabled else {
             return Err(self.unsupported(WRITE, format!("{} has no SecureBootEnable", resource.uri())));
         };
         if enabled == wanted {
             return Ok(verdict(wanted, &before));
         }
-        let place = self.secure_boot_settings(&resource).await?.unwrap_or(resource);
-        let reply = self.client.patch(&place, &json!({"SecureBootEnable": wanted})).await;
+        let has_settings = settings.is_some();
+        let place = settings.as_ref().unwrap_or(&resource);
+        let reply = self.client.patch(place, &json!({"SecureBootEnable": wanted})).await;
         let reply = reply.map_err(|error| self.explain_write(WRITE, error))?;
         let staged = self.settle(WRITE, &reply).await?;
         let wrote = format!("secure boot {}", if wanted { "on" } else { "off" });
         let read = self.read_back(&wrote, || async {
             let read = self.client.read(place.uri()).await.map_err(|error| self.explain(WRITE, error))?;
-            let now = state(&read);
+            let now = if has_settings { standing(&resource, Some(&read)) } else { state(&read) };
             Ok(match now.enabled {
                 Some(enabled) if enabled != wanted && staged.is_none() => {
                     ReadAgain::Unlike(format!("SecureBootEnable {enabled}"))
@@ -82,9 +94,9 @@ impl RedfishBmc {
         found.ok_or_else(|| self.unsupported(act, format!("{at} is named and not there")))
     }
 
-    async fn secure_boot_settings(&self, resource: &Resource) -> Result<Option<Resource>, BmcError> {
+    async fn secure_boot_settings(&self, act: &str, resource: &Resource) -> Result<Option<Resource>, BmcError> {
         let Some(at) = resource.settings() else { return Ok(None) };
-        let settings = self.client.find(&at).await.map_err(|error| self.explain(WRITE, error))?;
+        let settings = self.client.find(&at).await.map_err(|error| self.explain(act, error))?;
         Ok(settings.filter(|settings| settings.value("SecureBootEnable").is_some()))
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::dump::Dump;
-use super::scripted::{SYSTEM, Scripted, answer, ok, status, system};
+use super::scripted::{SYSTEM, Scripted, Seen, answer, ok, status, system};
 use super::{R750, bmc};
 use crate::{Bmc as _, BmcError, ReadBack};
 
@@ -66,4 +66,34 @@ async fn a_switch_that_waits_for_a_job_is_pending() {
     });
     let answer = service.await.bmc().set_secure_boot(true).await.unwrap();
     assert_eq!(answer, ReadBack::Pending("task /redfish/v1/TaskService/Tasks/JID_1 is Starting".to_owned()));
+}
+
+/// What is wished for is what the settings say: a wish of somebody else's for the opposite is found, and taken back.
+#[tokio::test]
+async fn an_opposite_wish_that_waits_is_not_overlooked() {
+    const SETTINGS: &str = "/redfish/v1/Systems/1/SecureBoot/Settings";
+    for active in ["Enabled", "Disabled"] {
+        let service = Scripted::start(move |seen, before| match (seen.method.as_str(), seen.path.as_str()) {
+            ("GET", SYSTEM) => {
+                ok(&system("On", &["On"], json!({"SecureBoot": {"@odata.id": format!("{SYSTEM}/SecureBoot")}})))
+            }
+            ("GET", SETTINGS) => {
+                ok(&json!({"SecureBootEnable": before.iter().any(|seen| seen.line() == format!("PATCH {SETTINGS}"))}))
+            }
+            ("GET", _) => ok(&json!({
+                "SecureBootEnable": true, "SecureBootCurrentBoot": active,
+                "@Redfish.Settings": {"SettingsObject": {"@odata.id": SETTINGS}},
+            })),
+            _ => status(204),
+        });
+        let service = service.await;
+        let bmc = service.bmc();
+        assert_eq!(bmc.secure_boot().await.unwrap().enabled, Some(false));
+        for _ in 0..2 {
+            let answer = bmc.set_secure_boot(true).await.unwrap();
+            assert_eq!(answer == ReadBack::Confirmed, active == "Enabled", "{answer:?}");
+        }
+        assert_eq!(service.writes().iter().map(Seen::line).collect::<Vec<_>>(), [format!("PATCH {SETTINGS}")]);
+        assert_eq!(bmc.secure_boot().await.unwrap().enabled, Some(true));
+    }
 }
