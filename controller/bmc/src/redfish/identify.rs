@@ -7,6 +7,7 @@ use redfish_client::{Reference, Resource};
 use super::RedfishBmc;
 use super::inventory::{chassis_of, nics};
 use super::power::power_of;
+use super::quirks::{boot_mode_settings, is_known_by_sku, makes_only_firmware};
 use super::survey::Survey;
 use super::value::text;
 use crate::{BmcError, BootFirmware, Identity};
@@ -35,9 +36,9 @@ impl RedfishBmc {
         if found.firmware.is_none() {
             found.firmware = self.listed_firmware(&survey, root.as_ref()).await;
         }
-        if found.boot_mode.is_none() {
-            let bios = survey.follow(&system, "Bios").await;
-            found.boot_mode = bios.as_ref().and_then(|bios| mode(bios.text("Attributes/BootMode")?));
+        // The override's mode is that of the override, where nothing better is known of the server.
+        if let Some(set) = survey.follow(&system, "Bios").await.as_ref().and_then(set_mode) {
+            found.boot_mode = set;
         }
         let secure_boot = survey.follow(&system, "SecureBoot").await;
         found.secure_boot = secure_boot
@@ -79,11 +80,9 @@ fn identity(root: Option<&Resource>, system: &Resource, manager: Option<&Resourc
     // The root names the maker of the BMC's firmware, which for AMI's customers is not the maker of the server.
     let vendor = text(system, "Manufacturer").filter(|vendor| !vendor.contains("://"));
     let vendor =
-        vendor.or_else(|| root.and_then(|root| text(root, "Vendor")).filter(|vendor| !is_firmware_maker(vendor)));
+        vendor.or_else(|| root.and_then(|root| text(root, "Vendor")).filter(|vendor| !makes_only_firmware(vendor)));
     let serial = text(system, "SerialNumber").filter(|serial| !serial.starts_with("0123456789"));
-    // Dell: the service tag is what people look for.
-    let is_dell = vendor.as_ref().is_some_and(|vendor| vendor.starts_with("Dell"));
-    let tag = text(system, "SKU").filter(|_| is_dell);
+    let tag = text(system, "SKU").filter(|_| vendor.as_deref().is_some_and(is_known_by_sku));
     Identity {
         vendor,
         model: text(system, "Model"),
@@ -105,9 +104,11 @@ fn service_vendor(root: &Resource) -> Option<String> {
     })
 }
 
-/// Makers of firmware for other makers' servers.
-fn is_firmware_maker(vendor: &str) -> bool {
-    matches!(vendor.to_ascii_lowercase().as_str(), "ami" | "american megatrends" | "insyde" | "aspeed" | "openbmc")
+/// How the server boots, as firmware's settings (`Bios`) say: none where they do not say, and none within where they say
+/// it in words of their own.
+fn set_mode(bios: &Resource) -> Option<Option<BootFirmware>> {
+    let set = boot_mode_settings().iter().find_map(|name| bios.value("Attributes")?.get(*name))?;
+    Some(set.as_str().and_then(mode))
 }
 
 fn mode(word: &str) -> Option<BootFirmware> {
@@ -173,6 +174,20 @@ mod tests {
         for (root, system, wanted) in cases {
             assert_eq!(vendor(root, system).as_deref(), Some(wanted));
         }
+    }
+
+    #[test]
+    fn how_a_server_boots_is_what_its_firmware_is_set_to() {
+        for (attributes, wanted) in [
+            (json!({"BootMode": "Bios"}), Some(Some(BootFirmware::Legacy))),
+            (json!({"BootModes_SystemBootMode": "UEFIMode"}), Some(Some(BootFirmware::Uefi))),
+            // Intel's number is no word, and the override's mode is not what it means.
+            (json!({"BootMode": 1}), Some(None)),
+            (json!({"OneTimeBootMode": "Uefi"}), None),
+        ] {
+            assert_eq!(set_mode(&resource(json!({ "Attributes": attributes }))), wanted);
+        }
+        assert_eq!(set_mode(&resource(json!({}))), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use redfish_client::Resource;
 use serde_json::Value;
 
+use super::super::quirks::is_virtual_drive;
 use super::super::survey::Survey;
 use super::super::value::{count, first, health, is_absent, natural, parts, tell_apart, text};
 use super::id;
@@ -51,9 +52,6 @@ async fn smart_storage(survey: &Survey<'_>, system: &Resource, found: &mut Found
         }
     }
 }
-
-/// Models of virtual media.
-const VIRTUAL: [&str; 3] = ["Virtual Cdrom Device", "Virtual HDisk Device", "Virtual Floppy Device"];
 
 #[derive(Default)]
 struct Found {
@@ -129,7 +127,6 @@ pub(super) fn simple(device: &Resource) -> Option<Drive> {
         health: health(device),
         ..Drive::default()
     };
-    // What the BMC itself shows to its server (AMI) is no drive of it.
-    let is_virtual = drive.model.as_deref().is_some_and(|model| VIRTUAL.contains(&model));
+    let is_virtual = drive.model.as_deref().is_some_and(is_virtual_drive);
     (!is_virtual && (drive.bytes.is_some() || drive.model.is_some())).then_some(drive)
 }

@@ -4,6 +4,7 @@
 //! happens, and has no row here. This room must not talk to BMCs: it is told who one is, and says what it is known for.
 
 mod console;
+mod identity;
 mod rows;
 mod update;
 
@@ -11,6 +12,7 @@ use redfish_client::{Login, Resource};
 use serde_json::json;
 
 pub(crate) use console::console_command;
+pub(crate) use identity::{boot_mode_settings, is_known_by_sku, is_virtual_drive, makes_only_firmware};
 use rows::{LOGINS, ROWS};
 pub(crate) use update::{OwnState, own_state, queues_of};
 
