@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::media;
 
 /// Where firmware looks for its boot program.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BootDevice {
     /// No override: firmware's own boot order.
@@ -20,7 +20,25 @@ pub enum BootDevice {
     Cd,
     /// A program over HTTP(S) by UEFI's own boot client: at this address where the BMC can be told one, else, or
     /// without one, at the address that DHCP gives.
-    UefiHttp(Option<String>),
+    UefiHttp(#[serde(serialize_with = "without_secrets")] Option<String>),
+}
+
+/// What is written out is for people: an address may hold a user, a password or a token.
+#[expect(clippy::ref_option, reason = "serde gives the field as it is")]
+fn without_secrets<S: Serializer>(address: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+    address.as_deref().map(media::shown).serialize(to)
+}
+
+impl fmt::Debug for BootDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("None"),
+            Self::Pxe => f.write_str("Pxe"),
+            Self::Disk => f.write_str("Disk"),
+            Self::Cd => f.write_str("Cd"),
+            Self::UefiHttp(address) => f.debug_tuple("UefiHttp").field(&address.as_deref().map(media::shown)).finish(),
+        }
+    }
 }
 
 impl fmt::Display for BootDevice {
@@ -100,4 +118,18 @@ pub enum ReadBack {
     Pending(String),
     /// This BMC reports too little to tell; the reason is for people.
     Unverifiable(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_secret_of_an_address_is_shown_or_written_out() {
+        let device = BootDevice::UefiHttp(Some("http://bob:s3cr3t@192.0.2.1/boot.efi?token=s3cr3t".to_owned()));
+        let wanted = BootOverride::once(device);
+        let shown = format!("{wanted} {wanted:?} {}", serde_json::to_string(&wanted).unwrap());
+        assert_eq!(shown.matches("http://192.0.2.1/boot.efi").count(), 3, "{shown}");
+        assert!(!shown.contains("s3cr3t"), "{shown}");
+    }
 }

@@ -6,18 +6,33 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{BmcError, Health};
+use crate::{BmcError, Health, media};
 
 /// The most events that are taken out of one body.
 const EVENTS: usize = 1000;
 
 /// Where events are to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Subscription {
     /// Address that the BMC posts events to; `https` where the BMC is to keep them from others.
     pub destination: String,
     /// A word that comes back with every event, by which a subscription is known to be one's own.
     pub context: String,
+}
+
+impl Subscription {
+    /// The destination without what may be a secret: user, password, query.
+    #[must_use]
+    pub fn shown_destination(&self) -> String {
+        media::shown(&self.destination)
+    }
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Subscription");
+        shown.field("destination", &self.shown_destination()).field("context", &self.context).finish()
+    }
 }
 
 /// A subscription as the BMC calls it. Plain text, so that it can be kept and ended later.
@@ -32,7 +47,7 @@ impl fmt::Display for SubscriptionId {
 }
 
 /// A subscription that a BMC holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KnownSubscription {
     /// What the BMC calls it.
@@ -47,6 +62,14 @@ pub struct KnownSubscription {
     /// say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sends: Option<bool>,
+}
+
+impl fmt::Debug for KnownSubscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("KnownSubscription");
+        shown.field("id", &self.id).field("destination", &self.destination.as_deref().map(media::shown));
+        shown.field("context", &self.context).field("sends", &self.sends).finish()
+    }
 }
 
 /// Something that a BMC tells.
@@ -144,6 +167,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn no_secret_of_a_destination_is_shown() {
+        let destination = "https://u:s3cr3t@h/events?token=s3cr3t".to_owned();
+        let held = KnownSubscription {
+            id: SubscriptionId("1".to_owned()),
+            destination: Some(destination.clone()),
+            context: None,
+            sends: None,
+        };
+        let shown = format!("{held:?} {:?}", Subscription { destination, context: "c".to_owned() });
+        assert_eq!(shown.matches("https://h/events").count(), 2, "{shown}");
+        assert!(!shown.contains("s3cr3t"), "{shown}");
+    }
 
     #[test]
     fn an_event_in_full() {

@@ -19,7 +19,7 @@ pub enum FirmwareApply {
 }
 
 /// What to update from, and what.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FirmwareImage {
     /// Where the BMC fetches it.
     pub url: String,
@@ -29,6 +29,14 @@ pub struct FirmwareImage {
     pub apply: FirmwareApply,
     /// User and password that the web server asks of the BMC.
     pub login: Option<Credentials>,
+}
+
+impl fmt::Debug for FirmwareImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("FirmwareImage");
+        shown.field("url", &media::shown(&self.url)).field("targets", &self.targets);
+        shown.field("apply", &self.apply).field("login", &self.login).finish()
+    }
 }
 
 impl fmt::Display for FirmwareImage {

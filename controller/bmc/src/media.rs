@@ -29,7 +29,7 @@ impl fmt::Display for MediaKind {
 }
 
 /// An image to insert.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Medium {
     /// Where the BMC fetches it, `http://…/name.iso` at best: some BMCs refuse paths that do not end so, and all that
     /// has a query (Supermicro).
@@ -54,6 +54,13 @@ impl Medium {
     }
 }
 
+impl fmt::Debug for Medium {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Medium");
+        shown.field("url", &self.shown_url()).field("kind", &self.kind).field("login", &self.login).finish()
+    }
+}
+
 impl fmt::Display for Medium {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind, self.shown_url())
@@ -67,6 +74,20 @@ pub(crate) fn shown(url: &str) -> String {
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = authority.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{host}{path}")
+}
+
+/// `text`, each address in it without user, password and query.
+pub(crate) fn shown_within(text: &str) -> String {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '`');
+    text.split_inclusive(ends)
+        .map(|word| {
+            let bare = word.trim_end_matches(ends);
+            if !bare.contains("://") {
+                return word.to_owned();
+            }
+            format!("{}{}", shown(bare), word.get(bare.len()..).unwrap_or_default())
+        })
+        .collect()
 }
 
 /// One drive that the BMC can show to its server.
@@ -109,6 +130,12 @@ mod tests {
         assert_eq!(medium.to_string(), "cd http://10.0.0.1:8080/boot/host-1.iso");
         let debugged = format!("{:?}", medium.login);
         assert!(!debugged.contains("s3cr3t"), "{debugged}");
+        let debugged = format!("{medium:?}");
+        assert!(debugged.contains("host-1.iso") && !debugged.contains("s3cr3t"), "{debugged}");
+        assert_eq!(
+            shown_within("Cannot fetch 'ftp://u:s3cr3t@h/a.bin?t=s3cr3t' (timeout).\nSee https://help.example/?id=1"),
+            "Cannot fetch 'ftp://h/a.bin' (timeout).\nSee https://help.example/"
+        );
         for (url, wanted) in [
             ("//nas/share/a.iso", "//nas/share/a.iso"),
             ("http://h?x", "http://h"),

@@ -4,7 +4,8 @@ use http::StatusCode;
 use redfish_client::{Fault, RedfishError};
 
 use super::RedfishBmc;
-use crate::BmcError;
+use crate::media::shown_within;
+use crate::{BmcError, Credentials};
 
 impl RedfishBmc {
     pub(super) fn explain(&self, act: &str, error: RedfishError) -> BmcError {
@@ -59,6 +60,30 @@ impl RedfishBmc {
 
     pub(super) fn unsupported(&self, act: &str, why: String) -> BmcError {
         BmcError::Unsupported { act: format!("bmc {}, {act}", self.address), why }
+    }
+}
+
+/// `error` without what may be a secret of what was sent: services repeat it. `login` is what they were to use at the
+/// address they were given.
+pub(super) fn scrubbed(error: BmcError, login: Option<&Credentials>) -> BmcError {
+    let clean = |text: String| {
+        let text = shown_within(&text);
+        match login.map(Credentials::expose_password).filter(|password| !password.is_empty()) {
+            Some(password) => text.replace(password, "…"),
+            None => text,
+        }
+    };
+    match error {
+        BmcError::Protocol { address, act, why } => BmcError::Protocol { address, act, why: clean(why) },
+        BmcError::Refused { address, act, why } => BmcError::Refused { address, act, why: clean(why) },
+        BmcError::Busy { address, act, why } => BmcError::Busy { address, act, why: clean(why) },
+        BmcError::Unsupported { act, why } => BmcError::Unsupported { act, why: clean(why) },
+        BmcError::BadCredentials { address, user, why } => BmcError::BadCredentials { address, user, why: clean(why) },
+        BmcError::Unreachable { address, deadline, why } => {
+            BmcError::Unreachable { address, deadline, why: clean(why) }
+        }
+        BmcError::Contradicted { address, wrote, read } => BmcError::Contradicted { address, wrote, read: clean(read) },
+        other @ (BmcError::BadAddress { .. } | BmcError::NotApplied { .. }) => other,
     }
 }
 

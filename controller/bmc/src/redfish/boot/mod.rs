@@ -180,7 +180,9 @@ impl RedfishBmc {
     async fn carry_out(&self, plan: &BootPlan, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
         let written = match (self.change(&plan.place, &plan.wish).await, &plan.other) {
             (Err(error), Some(other)) if is_refused(&error) => {
-                tracing::debug!(%error, "boot settings refuse the override, trying the system");
+                // No more of it: it may repeat an address that is secret in part.
+                let status = error.status().map(|status| status.as_u16());
+                tracing::debug!(status, "boot settings refuse the override, trying the system");
                 self.change(other, &plan.wish).await.map(|reply| (reply, other))
             }
             (answer, _) => answer.map(|reply| (reply, &plan.place)),
