@@ -3,11 +3,12 @@
 use redfish_client::{Action, Reference, Resource};
 use serde_json::{Map, Value, json};
 
+use super::super::quirks::wants_own_form;
 use crate::{FirmwareApply, FirmwareImage, FirmwareWays};
 
 /// What an update service offers.
 #[derive(Debug)]
-pub(super) struct Ways {
+pub(in crate::redfish) struct Ways {
     pub(super) fetch: Option<Fetch>,
     /// Where forms of parameters and image are pushed.
     pub(super) form: Option<Reference>,
@@ -32,19 +33,19 @@ pub(super) struct Fetch {
 
 impl Ways {
     /// What `service` offers; `info` describes the parameters of its action where it does not itself.
-    pub(super) fn of(service: &Resource, info: Option<&Resource>) -> Self {
+    pub(in crate::redfish) fn of(service: &Resource, info: Option<&Resource>) -> Self {
         let fetch = service.action("UpdateService.SimpleUpdate").map(|action| Fetch::of(service, action, info));
         let push = |name: &str| service.text(name).and_then(Reference::parse);
         Self {
             fetch,
             form: push("MultipartHttpPushUri"),
-            raw: push("HttpPushUri"),
+            raw: push("HttpPushUri").filter(|at| !wants_own_form(at)),
             form_times: service.texts("MultipartHttpPushUri@Redfish.OperationApplyTimeSupport/SupportedValues"),
             largest: service.value("MaxImageSizeBytes").and_then(Value::as_u64).filter(|bytes| *bytes > 0),
         }
     }
 
-    pub(super) fn shown(&self) -> FirmwareWays {
+    pub(in crate::redfish) fn shown(&self) -> FirmwareWays {
         let fetch = self.fetch.as_ref();
         let list = |pick: fn(&Fetch) -> &Vec<String>| fetch.map(pick).cloned().unwrap_or_default();
         FirmwareWays {
@@ -176,7 +177,8 @@ mod tests {
         let error = fetch.request(&image("tftp://images.example/bios.exe")).unwrap_err();
         assert_eq!(error, "it fetches by HTTP, NFS, HTTPS only, not by TFTP");
         let shown = ways.shown();
-        assert!(shown.fetches && shown.takes_forms && shown.takes_files && shown.largest.is_none());
+        // What is behind its HttpPushUri wants a form of Dell's own.
+        assert!(shown.fetches && shown.takes_forms && !shown.takes_files && shown.largest.is_none());
         assert!(ways.form_parameters(&[], FirmwareApply::Immediate).unwrap_err().contains("it lists nothing"));
     }
 

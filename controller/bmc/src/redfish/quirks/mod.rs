@@ -14,7 +14,7 @@ use serde_json::json;
 pub(crate) use console::console_command;
 pub(crate) use identity::{boot_mode_settings, is_known_by_sku, is_virtual_drive, makes_only_firmware};
 use rows::{LOGINS, ROWS};
-pub(crate) use update::{OwnState, own_state, queues_of};
+pub(crate) use update::{OwnState, own_state, queues_of, wants_own_form};
 
 /// What a BMC may be known for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -46,6 +46,20 @@ pub(crate) fn queues_of(task: &Reference) -> Vec<Reference> {
     .into()
 }
 
+/// Ends of an `HttpPushUri` behind which no image is taken as it is, but a form of the maker's own.
+const OWN_FORMS: &[&str] = &[
+    // iLO 5 and 6: session key, parameters and image in one form (HPE's guide to iLO's REST API, "Firmware updates").
+    "/cgi-bin/uploadFile",
+    // iDRAC 7 to 9: a form with the image, whose answer names what a SimpleUpdate is then made from
+    // (dell/iDRAC-Redfish-Scripting, DeviceFirmwareSimpleUpdateREDFISH.py).
+    "/UpdateService/FirmwareInventory",
+];
+
+/// Whether images cannot be pushed to `at` as they are, though it is called the place for that.
+pub(crate) fn wants_own_form(at: &Reference) -> bool {
+    OWN_FORMS.iter().any(|end| at.as_str().ends_with(end))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -62,6 +76,13 @@ mod tests {
         let failed = json!({"State": "Error", "Result": {"MessageId": "iLO.2.14.UpdateInvalidFile"}});
         assert_eq!(state(failed), Some(OwnState::Failed("iLO.2.14.UpdateInvalidFile".to_owned())));
         assert_eq!(own_state(&Resource::new(Reference::root(), None, json!({}))), None);
+    }
+
+    #[test]
+    fn places_that_want_a_form_take_no_file() {
+        let wants = |at: &str| wants_own_form(&Reference::parse(at).unwrap());
+        assert!(wants("/cgi-bin/uploadFile") && wants("/redfish/v1/UpdateService/FirmwareInventory/"));
+        assert!(!wants("/redfish/v1/UpdateService/update") && !wants("/fwupdate"));
     }
 
     #[test]

@@ -18,9 +18,9 @@ use crate::{
 #[tokio::test]
 async fn real_bmcs_say_how_they_take_firmware() {
     let cases = [
-        ("dell-r630-idrac8-2.81", true, "HTTP", false, true),
-        ("dell-r750-idrac9-6.00", true, "HTTP NFS CIFS TFTP HTTPS", true, true),
-        ("hpe-dl385gen10plusv2-ilo5-2.72", true, "HTTP HTTPS", false, true),
+        ("dell-r630-idrac8-2.81", true, "HTTP", false, false),
+        ("dell-r750-idrac9-6.00", true, "HTTP NFS CIFS TFTP HTTPS", true, false),
+        ("hpe-dl385gen10plusv2-ilo5-2.72", true, "HTTP HTTPS", false, false),
         ("intel-s2600bpb-1.93", true, "", false, false),
         ("lenovo-sr670v2-xcc-2.83", true, "TFTP SFTP HTTPS HTTP", true, true),
         ("nvidia-bluefield3-bmc-24.10", true, "SCP HTTP HTTPS", true, true),
@@ -194,4 +194,116 @@ async fn an_image_is_pushed_where_it_fits() {
     assert!(writes[0].header("Content-Type").unwrap().starts_with("multipart/form-data"));
     let error = service.bmc().push_firmware_update(file(6000)).await.unwrap_err();
     assert!(error.to_string().contains("the image has 6000 bytes; it takes at most 5000"), "{error}");
+}
+
+/// What the service said of the update before is not said of this one, though it is Complete or Error still.
+#[tokio::test]
+async fn the_end_of_an_earlier_update_is_not_taken_for_this_ones() {
+    for state in ["Complete", "Error"] {
+        let service = Scripted::start(move |seen, before| {
+            let posted = before.iter().any(|seen| seen.method == "POST");
+            let parts = before.iter().filter(|seen| posted && seen.path.ends_with("FirmwareInventory/BIOS")).count();
+            let version = if parts < 3 { "1" } else { "2" };
+            server(seen, version, &json!({"Oem": {"Hpe": {"State": state}}})).unwrap_or_else(|| status(200))
+        });
+        let bmc = service.await.bmc();
+        let job = bmc.start_firmware_update(&image()).await.unwrap();
+        for _ in 0..2 {
+            let progress = bmc.firmware_progress(&job).await.unwrap();
+            assert!(matches!(progress, FirmwareProgress::Running { .. }), "{progress:?}");
+        }
+        assert_eq!(bmc.firmware_progress(&job).await.unwrap(), FirmwareProgress::Done);
+    }
+    // The same word again, after others: it is this one's.
+    let service = Scripted::start(|seen, before| {
+        let posted = before.iter().position(|seen| seen.method == "POST");
+        let asked =
+            posted.map(|at| before[at..].iter().filter(|seen| seen.path == "/redfish/v1/UpdateService").count());
+        let state = if asked == Some(1) { "Writing" } else { "Complete" };
+        server(seen, "1", &json!({"Oem": {"Hpe": {"State": state}}})).unwrap_or_else(|| status(200))
+    });
+    let bmc = service.await.bmc();
+    let job = bmc.start_firmware_update(&image()).await.unwrap();
+    assert_eq!(bmc.firmware_progress(&job).await.unwrap(), FirmwareProgress::Done);
+}
+
+/// No task and no state: it is under way until the version tells otherwise or too much time has gone by.
+#[tokio::test]
+async fn an_update_of_which_nothing_is_known_is_under_way() {
+    let service = Scripted::start(|seen, before| {
+        let posted = before.iter().any(|seen| seen.method == "POST");
+        let reads = before.iter().filter(|seen| posted && seen.path.ends_with("FirmwareInventory/BIOS")).count();
+        server(seen, if reads < 3 { "1" } else { "2" }, &json!({})).unwrap_or_else(|| status(200))
+    });
+    let bmc = service.await.bmc();
+    let job = bmc.start_firmware_update(&image()).await.unwrap();
+    let mut running = 0;
+    let quick = FollowFirmware { period: Duration::from_millis(10), ..FollowFirmware::default() };
+    let end = follow_firmware_update(&bmc, &job, quick, |seen| {
+        running += usize::from(matches!(seen, Ok(FirmwareProgress::Running { .. })));
+    });
+    assert_eq!((end.await.unwrap(), running), (FirmwareProgress::Done, 2));
+    let old = FirmwareJob("update-service#t1000000000".to_owned());
+    assert_eq!(bmc.firmware_progress(&old).await.unwrap(), FirmwareProgress::Gone);
+}
+
+#[tokio::test]
+async fn a_task_that_is_about_to_begin_is_not_one_that_waits() {
+    for (state, waits) in [("New", false), ("Starting", false), ("Scheduled", true), ("Pending", true)] {
+        let service = Scripted::start(move |seen, _| {
+            server(seen, "1", &json!({})).unwrap_or_else(|| ok(&json!({"TaskState": state, "TaskStatus": "OK"})))
+        });
+        let progress = service.await.bmc().firmware_progress(&FirmwareJob(TASK.to_owned())).await.unwrap();
+        assert_eq!(matches!(progress, FirmwareProgress::Waiting { .. }), waits, "{progress:?}");
+    }
+}
+
+/// Another part, or one that is away for a moment, says nothing of the one that is updated.
+#[tokio::test]
+async fn only_the_targets_tell_that_an_update_is_done() {
+    let service = Scripted::start(|seen, before| {
+        let posted = before.iter().any(|seen| seen.method == "POST");
+        let folder = "/redfish/v1/UpdateService/FirmwareInventory";
+        match (seen.path.strip_prefix(folder), posted) {
+            (Some(""), _) => ok(&json!({"Members": [
+                {"@odata.id": format!("{folder}/BIOS")}, {"@odata.id": format!("{folder}/NIC")},
+            ]})),
+            (Some("/NIC"), posted) => ok(&json!({"Version": if posted { "9" } else { "8" }})),
+            _ => server(seen, "1", &json!({})).unwrap_or_else(|| status(200)),
+        }
+    });
+    let bmc = service.await.bmc();
+    let mut bios = image();
+    bios.targets = vec!["/redfish/v1/UpdateService/FirmwareInventory/BIOS/".to_owned()];
+    let job = bmc.start_firmware_update(&bios).await.unwrap();
+    let progress = bmc.firmware_progress(&job).await.unwrap();
+    assert!(matches!(progress, FirmwareProgress::Running { .. }), "{progress:?}");
+}
+
+#[tokio::test]
+async fn no_secret_of_the_image_comes_back() {
+    let service = Scripted::start(|seen, _| {
+        server(seen, "1", &json!({})).unwrap_or_else(|| match seen.path.as_str() {
+            TASK => {
+                let message = "Cannot fetch http://bob:s3cr3t@images.example/bios.bin?token=t0ken now";
+                ok(&json!({"TaskState": "Exception", "Messages": [{"MessageId": "Update.1.0.X", "Message": message}]}))
+            }
+            _ => {
+                let message = format!("{} does not answer to {}", seen.body["ImageURI"], seen.body["Password"]);
+                let info = json!([{"MessageId": "Update.1.0.TransferFailed", "Message": message}]);
+                answer(400, &[], &json!({"error": {"@Message.ExtendedInfo": info}}).to_string())
+            }
+        })
+    });
+    let bmc = service.await.bmc();
+    let mut image = image();
+    image.url = "http://bob:s3cr3t@images.example/bios.bin?token=t0ken".to_owned();
+    image.login = Some(crate::Credentials::new("bob", "pa55word"));
+    let error = bmc.start_firmware_update(&image).await.unwrap_err();
+    let failed = bmc.firmware_progress(&FirmwareJob(TASK.to_owned())).await.unwrap();
+    let shown = format!("{error} {error:?} {failed:?} {image:?}");
+    assert_eq!(shown.matches("http://images.example/bios.bin").count(), 6, "{shown}");
+    for secret in ["s3cr3t", "t0ken", "pa55word"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
 }
