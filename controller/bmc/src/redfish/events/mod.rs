@@ -7,8 +7,10 @@ use redfish_client::{Listener, RedfishError, Reference, Resource};
 use request::{requests, test_requests};
 
 use super::RedfishBmc;
+use super::errors::scrubbed;
 use super::settle::ReadAgain;
 use crate::events::events_of;
+use crate::media::{shown, shown_within};
 use crate::{BmcError, EventRecord, EventStream, KnownSubscription, Subscription, SubscriptionId};
 
 const SUBSCRIBE: &str = "subscribing to events";
@@ -38,8 +40,11 @@ impl RedfishBmc {
     pub(super) async fn create_subscription(&self, wanted: &Subscription) -> Result<SubscriptionId, BmcError> {
         let service = self.event_service(SUBSCRIBE).await?;
         let held = self.held_subscriptions(SUBSCRIBE, &service).await?;
-        let same = held.iter().filter(|held| is_same(held, wanted));
-        let (alive, dead): (Vec<_>, Vec<_>) = same.partition(|held| held.sends != Some(false));
+        let same =
+            held.iter().filter(|held| may_be(held, wanted) && (held.destination.is_some() || held.context.is_some()));
+        // One that hides where it sends may send to where we were before.
+        let (alive, dead): (Vec<_>, Vec<_>) =
+            same.partition(|held| held.sends != Some(false) && held.destination.is_some());
         for dead in dead {
             self.end_subscription(&dead.id).await?;
         }
@@ -53,11 +58,11 @@ impl RedfishBmc {
                 Ok(reply) => return self.created(&service, wanted, reply.location).await,
                 Err(error) if is_full(&error) => return Err(self.full(&error, &held)),
                 Err(error) if error.status().is_some_and(|status| status.as_u16() == 400) => refusal = Some(error),
-                Err(error) => return Err(self.explain_write(SUBSCRIBE, error)),
+                Err(error) => return Err(scrubbed(self.explain_write(SUBSCRIBE, error), None)),
             }
         }
         match refusal {
-            Some(error) => Err(self.explain_write(SUBSCRIBE, error)),
+            Some(error) => Err(scrubbed(self.explain_write(SUBSCRIBE, error), None)),
             None => Err(self.unsupported(SUBSCRIBE, format!("{collection} takes no subscription"))),
         }
     }
@@ -69,11 +74,12 @@ impl RedfishBmc {
         wanted: &Subscription,
         location: Option<Reference>,
     ) -> Result<SubscriptionId, BmcError> {
-        let wrote = format!("a subscription for {}", wanted.destination);
-        self.read_back(&wrote, || async {
+        let wrote = format!("a subscription for {}", wanted.shown_destination());
+        let read = self.read_back(&wrote, || async {
             if let Some(at) = &location {
                 let found = self.client.find(at).await.map_err(|error| self.explain(SUBSCRIBE, error))?;
-                if let Some(found) = found.filter(|found| is_same(&known(found), wanted)) {
+                // It says itself that this is the one: what it hides is no contradiction.
+                if let Some(found) = found.filter(|found| may_be(&known(found), wanted)) {
                     return Ok(ReadAgain::Like(known(&found).id));
                 }
             }
@@ -82,22 +88,34 @@ impl RedfishBmc {
                 Some(found) => ReadAgain::Like(found.id),
                 None => ReadAgain::Unlike("no such subscription".to_owned()),
             })
-        })
-        .await
+        });
+        let failure = match read.await {
+            Ok(id) => return Ok(id),
+            Err(error) => error,
+        };
+        // One that is not what was wanted is not left behind: each repeat would leave one more, until no more fit.
+        let own = location.filter(is_subscription);
+        if let (BmcError::Contradicted { .. }, Some(at)) = (&failure, &own)
+            && let Err(error) = self.client.delete(at).await
+        {
+            tracing::debug!(%error, "a subscription that reads back otherwise cannot be ended");
+        }
+        Err(failure)
     }
 
     fn full(&self, error: &RedfishError, held: &[KnownSubscription]) -> BmcError {
         let shown: Vec<String> = held
             .iter()
-            .map(|held| format!("{} to {}", held.id, held.destination.as_deref().unwrap_or("nowhere")))
+            .map(|held| format!("{} to {}", held.id, held.destination.as_deref().map_or("nowhere".to_owned(), shown)))
             .collect();
+        let error = shown_within(&error.to_string());
         let why = format!("{error}; it holds {} already, end one of them: {}", held.len(), shown.join(", "));
         self.wrong(SUBSCRIBE, why)
     }
 
     pub(super) async fn end_subscription(&self, id: &SubscriptionId) -> Result<(), BmcError> {
         // Only a subscription may be deleted by this name, whatever text is given.
-        let at = Reference::parse(&id.0).filter(|at| at.parent().is_some_and(|within| within.id() == "Subscriptions"));
+        let at = Reference::parse(&id.0).filter(is_subscription);
         let Some(at) = at else {
             return Err(self.wrong(UNSUBSCRIBE, format!("{id} is no subscription of an event service")));
         };
@@ -168,11 +186,25 @@ impl RedfishBmc {
     }
 }
 
+fn is_subscription(at: &Reference) -> bool {
+    at.parent().is_some_and(|within| within.id() == "Subscriptions")
+}
+
 /// Whether a subscription is the one that is wanted. Some write the destination with another end.
 fn is_same(held: &KnownSubscription, wanted: &Subscription) -> bool {
     let bare = |address: &str| address.trim_end_matches('/').to_owned();
     held.context.as_deref() == Some(&wanted.context)
         && held.destination.as_deref().map(bare) == Some(bare(&wanted.destination))
+}
+
+/// Whether nothing that a subscription shows speaks against its being the one that is wanted: some hide a field.
+fn may_be(held: &KnownSubscription, wanted: &Subscription) -> bool {
+    let whole = KnownSubscription {
+        destination: Some(held.destination.clone().unwrap_or_else(|| wanted.destination.clone())),
+        context: Some(held.context.clone().unwrap_or_else(|| wanted.context.clone())),
+        ..held.clone()
+    };
+    is_same(&whole, wanted)
 }
 
 fn is_full(error: &RedfishError) -> bool {

@@ -189,3 +189,57 @@ async fn events_are_listened_to() {
     let Err(error) = deaf.await.bmc().events().await else { panic!() };
     assert!(error.to_string().contains("has no stream of events"), "{error}");
 }
+
+/// Some hide the context, some the destination, some both; what the answer names is still the one.
+#[tokio::test]
+async fn what_a_service_hides_does_not_speak_against_a_subscription() {
+    for (hidden, posts) in [(&["Context"][..], 1), (&["Destination"], 2), (&["Context", "Destination"], 2)] {
+        let bmc = Scripted::start(move |seen, before| {
+            let (mut made, mut members) = (0, Vec::new());
+            for write in subscriptions(before) {
+                if write.method == "POST" {
+                    made += 1;
+                    let mut own = member(&made.to_string(), &wanted().destination, "bessemer-1", "Enabled");
+                    own.as_object_mut().unwrap().retain(|name, _| !hidden.contains(&name.as_str()));
+                    members.push(own);
+                } else {
+                    members.retain(|member| member["@odata.id"] != write.path);
+                }
+            }
+            let place = format!("{SUBSCRIPTIONS}/{}", made + 1);
+            service(seen, &members, json!({})).unwrap_or_else(|| match seen.method.as_str() {
+                "POST" => answer(201, &[("Location", place.as_str())], ""),
+                _ => status(204),
+            })
+        });
+        let bmc = bmc.await;
+        for _ in 0..2 {
+            let _ = bmc.bmc().subscribe(&wanted()).await.unwrap();
+        }
+        let made = bmc.writes().iter().filter(|seen| seen.method == "POST").count();
+        assert_eq!(made, posts, "{hidden:?}");
+        // Where the context is known, the one before was ended.
+        let held = bmc.bmc().subscriptions().await.unwrap().len();
+        assert_eq!(held, if hidden.len() == 2 { 2 } else { 1 }, "{hidden:?}");
+    }
+}
+
+/// Else each repeat would leave one more behind.
+#[tokio::test]
+async fn a_subscription_that_reads_back_otherwise_is_ended() {
+    let bmc = Scripted::start(|seen, before| {
+        let writes = subscriptions(before);
+        let there = writes.iter().filter(|seen| seen.method == "POST").count()
+            > writes.iter().filter(|seen| seen.method == "DELETE").count();
+        let other = member("1", "https://other.example/", "bessemer-1", "Enabled");
+        let members = if there { vec![other] } else { vec![] };
+        service(seen, &members, json!({})).unwrap_or_else(|| match seen.method.as_str() {
+            "POST" => answer(201, &[("Location", &format!("{SUBSCRIPTIONS}/1"))], ""),
+            _ => status(204),
+        })
+    });
+    let bmc = bmc.await;
+    let error = bmc.bmc().subscribe(&wanted()).await.unwrap_err();
+    assert!(matches!(&error, BmcError::Contradicted { .. }), "{error:?}");
+    assert!(bmc.bmc().subscriptions().await.unwrap().is_empty());
+}
