@@ -15,8 +15,8 @@ const ACT: &str = "reading log entries";
 /// The most entries that one call reads of one log.
 const DEEPEST: usize = 500;
 
-/// Pages that are read of one log.
-const PAGES: usize = 25;
+/// Pages that are read of one log. One that shows its oldest first and cannot be entered elsewhere is read whole.
+const PAGES: usize = 400;
 
 /// An entry, and when it was written as far as that is known.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ impl RedfishBmc {
     async fn newest_of_log(&self, log: &str, at: &Reference, limit: usize) -> Result<Vec<Dated>, BmcError> {
         let Some(page) = self.log_page(log, at).await? else { return Ok(Vec::new()) };
         if page.entries.is_empty() && !page.named.is_empty() {
-            return self.newest_of_named(log, &page.named, limit).await;
+            return self.newest_of_named(log, page, limit).await;
         }
         let rising = is_rising(&page.entries);
         if rising && page.next.is_some() && page.total > limit {
@@ -155,11 +155,17 @@ impl RedfishBmc {
     async fn rest_of_log(&self, log: &str, page: Page, limit: usize, rising: bool) -> Result<Vec<Dated>, BmcError> {
         let mut entries = page.entries;
         let mut next = page.next;
-        for _ in 1..PAGES {
-            let Some(at) = next.take().filter(|_| rising || entries.len() < limit) else { break };
+        let mut seen = HashSet::new();
+        while let Some(at) = next.take().filter(|_| rising || entries.len() < limit) {
+            if seen.len() >= PAGES || !seen.insert(at.clone()) {
+                if rising {
+                    return Err(self.no_end(log, seen.len()));
+                }
+                break;
+            }
             let Some(page) = self.log_page(log, &at).await? else { break };
             entries.extend(page.entries);
-            next = page.next.filter(|next| *next != at);
+            next = page.next;
             let surplus = entries.len().saturating_sub(DEEPEST);
             entries.drain(..if rising { surplus } else { 0 });
         }
@@ -170,23 +176,46 @@ impl RedfishBmc {
         Ok(entries)
     }
 
-    /// Where entries are only named they are read one by one; which end is the newest, the two ends tell.
-    async fn newest_of_named(&self, log: &str, named: &[Reference], limit: usize) -> Result<Vec<Dated>, BmcError> {
+    /// Where entries are only named they are read one by one; which end is the newest, the two ends of a page tell.
+    async fn newest_of_named(&self, log: &str, page: Page, limit: usize) -> Result<Vec<Dated>, BmcError> {
+        let mut named = page.named;
         let (Some(first), Some(last)) = (named.first(), named.last()) else { return Ok(Vec::new()) };
         let mut ends = Vec::new();
         for end in [first, last] {
             ends.extend(self.log_entry(log, end).await?);
         }
-        let wanted: Vec<&Reference> = if is_rising(&ends) {
-            named.iter().rev().take(limit).collect()
-        } else {
-            named.iter().take(limit).collect()
-        };
+        let rising = is_rising(&ends);
+        let mut next = page.next;
+        let mut seen = HashSet::new();
+        while let Some(at) = next.take().filter(|_| rising || named.len() < limit) {
+            if seen.len() >= PAGES || !seen.insert(at.clone()) {
+                if rising {
+                    return Err(self.no_end(log, seen.len()));
+                }
+                break;
+            }
+            let Some(page) = self.log_page(log, &at).await? else { break };
+            named.extend(page.named);
+            next = page.next;
+            let surplus = named.len().saturating_sub(DEEPEST);
+            named.drain(..if rising { surplus } else { 0 });
+        }
+        let wanted: Vec<&Reference> =
+            if rising { named.iter().rev().take(limit).collect() } else { named.iter().take(limit).collect() };
         let mut entries = Vec::new();
         for at in wanted {
             entries.extend(self.log_entry(log, at).await?);
         }
         Ok(entries)
+    }
+
+    /// Of a log whose end is not found the oldest entries would be called the newest.
+    fn no_end(&self, log: &str, pages: usize) -> BmcError {
+        BmcError::Protocol {
+            address: self.address.to_string(),
+            act: ACT.to_owned(),
+            why: format!("log {log} shows its oldest entries first and has no end after {pages} pages; clear it"),
+        }
     }
 
     async fn log_page(&self, log: &str, at: &Reference) -> Result<Option<Page>, BmcError> {
