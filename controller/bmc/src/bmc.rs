@@ -11,12 +11,18 @@ use crate::{
     SubscriptionId,
 };
 
-/// A server's management controller. Cheap to share; calls to one BMC are carried out one after the other.
+/// A server's management controller. Cheap to share.
 ///
-/// Every method ends within a deadline of its own, opens or re-opens the session by itself, and is safe to repeat: a
-/// call that failed half-way may simply be made again. Acts and small reads take tens of seconds at most;
-/// [`Bmc::inventory`], [`Bmc::sensors`], [`Bmc::bios`] and [`Bmc::log_entries`] read dozens of resources from slow
-/// machines and may take a few minutes.
+/// Every method opens or re-opens the session by itself and ends within a deadline: a look at the power state or the
+/// identity within minutes, what reads dozens of resources from slow machines ([`Bmc::inventory`], [`Bmc::sensors`],
+/// [`Bmc::bios`], [`Bmc::log_entries`] and others) within seven, an act within ten; it mostly takes seconds. Where an act
+/// is made of several calls, acts on one server that come by one connection, as [`crate::BmcConnector`] keeps it, are
+/// carried out one after the other: one whose turn does not come within two minutes has done nothing
+/// ([`BmcError::Busy`]). Reads go on beside them.
+///
+/// What failed half-way may be made again: acts look first at how things stand. This does not hold for
+/// [`PowerAction::Reset`], [`PowerAction::Cycle`], [`Bmc::send_test_event`] and the start of a firmware update: after
+/// [`BmcError::Unreachable`] such an act may have happened all the same, and a repeat is a second one.
 ///
 /// What one BMC cannot do is [`BmcError::Unsupported`], which says what was asked and which limit it meets. The methods
 /// with a body here are those that no BMC must have.
@@ -144,7 +150,7 @@ pub trait Bmc: Send + Sync {
     /// Asks the BMC to send its events somewhere. A subscription of the same destination and context that is there
     /// already is taken over, not made twice.
     async fn subscribe(&self, subscription: &Subscription) -> Result<SubscriptionId, BmcError> {
-        Err(unsupported(&format!("sending events to {}", subscription.destination)))
+        Err(unsupported(&format!("sending events to {}", subscription.shown_destination())))
     }
 
     /// Ends a subscription; that it is not there any more is a success.

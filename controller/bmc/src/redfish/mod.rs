@@ -23,6 +23,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod time;
+mod turns;
 mod value;
 mod work;
 
@@ -32,6 +33,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use redfish_client::{Client, Options, Reference, Trust};
 use tokio::sync::OnceCell;
+use turns::Limits;
 
 use crate::power::Patience;
 use crate::{
@@ -50,6 +52,9 @@ pub(crate) struct RedfishBmc {
     system: OnceCell<Reference>,
     unproven_bios: Mutex<bios::Unproven>,
     patience: Patience,
+    /// Held by the act that is under way.
+    turn: tokio::sync::Mutex<()>,
+    limits: Limits,
 }
 
 impl RedfishBmc {
@@ -60,8 +65,10 @@ impl RedfishBmc {
 
     fn by(address: &Address, credentials: &Credentials, client: Client, patience: Patience) -> Self {
         let user = credentials.username().to_owned();
+        let address = address.clone();
         let (system, unproven_bios) = (OnceCell::new(), Mutex::default());
-        Self { address: address.clone(), user, client, system, unproven_bios, patience }
+        let (turn, limits) = (tokio::sync::Mutex::default(), Limits::default());
+        Self { address, user, client, system, unproven_bios, patience, turn, limits }
     }
 
     #[cfg(test)]
@@ -98,15 +105,15 @@ fn client_with(address: &Address, credentials: &Credentials, options: Options) -
 #[async_trait]
 impl Bmc for RedfishBmc {
     async fn identify(&self) -> Result<Identity, BmcError> {
-        self.read_identity().await
+        self.within(self.limits.look, "identifying it", self.read_identity()).await
     }
 
     async fn power_state(&self) -> Result<PowerState, BmcError> {
-        self.settled_power().await
+        self.within(self.limits.look, "reading the power state", self.settled_power()).await
     }
 
     async fn power(&self, action: PowerAction) -> Result<(), BmcError> {
-        self.act_on_power(action).await?;
+        self.in_turn(&action.to_string(), self.act_on_power(action)).await?;
         if matches!(action, PowerAction::Reset | PowerAction::Cycle) {
             self.unproven_bios().reset();
         }
@@ -114,31 +121,33 @@ impl Bmc for RedfishBmc {
     }
 
     async fn set_boot_override(&self, wanted: &BootOverride) -> Result<ReadBack, BmcError> {
-        self.write_boot_override(wanted).await
+        let written = self.in_turn("setting the boot override", self.write_boot_override(wanted)).await;
+        // It may repeat an address that is secret in part.
+        written.map_err(|error| errors::scrubbed(error, None))
     }
 
     async fn capabilities(&self) -> Result<Capabilities, BmcError> {
-        self.find_capabilities().await
+        self.within(self.limits.survey, "finding out what it can do", self.find_capabilities()).await
     }
 
     async fn media(&self) -> Result<Vec<MediaSlot>, BmcError> {
-        self.read_media().await
+        self.within(self.limits.survey, "reading virtual media", self.read_media()).await
     }
 
     async fn insert_media(&self, medium: &Medium) -> Result<InsertedMedia, BmcError> {
-        self.insert(medium).await
+        self.in_turn("inserting a virtual medium", self.insert(medium)).await
     }
 
     async fn eject_media(&self, kind: MediaKind) -> Result<ReadBack, BmcError> {
-        self.eject(kind).await
+        self.in_turn("ejecting virtual media", self.eject(kind)).await
     }
 
     async fn inventory(&self) -> Result<Inventory, BmcError> {
-        self.read_inventory().await
+        self.within(self.limits.survey, "reading the inventory", self.read_inventory()).await
     }
 
     async fn sensors(&self) -> Result<Vec<Sensor>, BmcError> {
-        self.read_sensors().await
+        self.within(self.limits.survey, "reading sensors", self.read_sensors()).await
     }
 
     async fn close(&self) {
@@ -146,70 +155,70 @@ impl Bmc for RedfishBmc {
     }
 
     async fn secure_boot(&self) -> Result<SecureBoot, BmcError> {
-        self.read_secure_boot().await
+        self.within(self.limits.look, "reading the state of secure boot", self.read_secure_boot()).await
     }
 
     async fn set_secure_boot(&self, enabled: bool) -> Result<ReadBack, BmcError> {
-        self.write_secure_boot(enabled).await
+        self.in_turn("switching secure boot", self.write_secure_boot(enabled)).await
     }
 
     async fn bios(&self) -> Result<Bios, BmcError> {
-        self.read_bios().await
+        self.within(self.limits.survey, "reading bios settings", self.read_bios()).await
     }
 
     async fn set_bios(&self, wanted: &BTreeMap<String, BiosValue>) -> Result<ReadBack, BmcError> {
-        self.write_bios(wanted).await
+        self.in_turn("changing bios settings", self.write_bios(wanted)).await
     }
 
     async fn reset_bios(&self) -> Result<ReadBack, BmcError> {
-        self.restore_bios().await
+        self.in_turn("resetting bios settings", self.restore_bios()).await
     }
 
     async fn discard_pending_bios(&self) -> Result<ReadBack, BmcError> {
-        RedfishBmc::discard_pending_bios(self).await
+        self.in_turn("taking back bios settings that wait", RedfishBmc::discard_pending_bios(self)).await
     }
 
     async fn firmware_ways(&self) -> Result<FirmwareWays, BmcError> {
-        self.read_firmware_ways().await
+        self.within(self.limits.look, "asking how firmware can be updated", self.read_firmware_ways()).await
     }
 
     async fn start_firmware_update(&self, image: &FirmwareImage) -> Result<FirmwareJob, BmcError> {
-        self.fetch_firmware(image).await
+        self.in_turn("starting a firmware update", self.fetch_firmware(image)).await
     }
 
     async fn push_firmware_update(&self, file: FirmwareFile) -> Result<FirmwareJob, BmcError> {
-        self.push_firmware(file).await
+        self.alone("sending firmware", self.push_firmware(file)).await
     }
 
     async fn firmware_progress(&self, job: &FirmwareJob) -> Result<FirmwareProgress, BmcError> {
-        self.read_firmware_progress(job).await
+        self.within(self.limits.look, "following a firmware update", self.read_firmware_progress(job)).await
     }
 
     async fn subscribe(&self, subscription: &Subscription) -> Result<SubscriptionId, BmcError> {
-        self.create_subscription(subscription).await
+        self.in_turn("subscribing to events", self.create_subscription(subscription)).await
     }
 
     async fn unsubscribe(&self, subscription: &SubscriptionId) -> Result<(), BmcError> {
-        self.end_subscription(subscription).await
+        self.in_turn("ending a subscription", self.end_subscription(subscription)).await
     }
 
     async fn subscriptions(&self) -> Result<Vec<KnownSubscription>, BmcError> {
-        self.list_subscriptions().await
+        self.within(self.limits.survey, "listing subscriptions", self.list_subscriptions()).await
     }
 
     async fn send_test_event(&self) -> Result<(), BmcError> {
-        self.submit_test_event().await
+        self.in_turn("sending a test event", self.submit_test_event()).await
     }
 
     async fn events(&self) -> Result<Box<dyn EventStream>, BmcError> {
-        self.open_events().await
+        self.within(self.limits.look, "listening to events", self.open_events()).await
     }
 
     async fn log_entries(&self, limit: usize) -> Result<Vec<LogEntry>, BmcError> {
-        self.read_log_entries(limit).await
+        self.within(self.limits.survey, "reading log entries", self.read_log_entries(limit)).await
     }
 
     async fn console(&self) -> Result<Vec<ConsoleAccess>, BmcError> {
-        self.find_consoles().await
+        self.within(self.limits.survey, "looking for the console", self.find_consoles()).await
     }
 }
