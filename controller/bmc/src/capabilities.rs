@@ -43,7 +43,7 @@ pub enum Capability {
     SecureBoot,
     /// [`crate::Bmc::bios`] and [`crate::Bmc::set_bios`].
     Bios,
-    /// [`crate::Bmc::start_firmware_update`].
+    /// [`crate::Bmc::start_firmware_update`] or [`crate::Bmc::push_firmware_update`]: [`crate::Bmc::firmware_ways`] tells.
     FirmwareUpdate,
     /// [`crate::Bmc::subscribe`].
     Events,

@@ -15,7 +15,7 @@ impl RedfishBmc {
         }
         let survey = Survey::new(self);
         let only = self.manager(&survey, system).await;
-        survey.finish(act)?;
+        survey.finish_whole(act)?;
         Ok(only.into_iter().map(|manager| manager.uri().clone()).collect())
     }
 }

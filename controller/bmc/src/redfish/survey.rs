@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use http::StatusCode;
 use redfish_client::{RedfishError, Reference, Resource};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -20,6 +21,9 @@ const WITHIN: Duration = Duration::from_secs(300);
 const PAGES: usize = 50;
 /// Most gaps that are told.
 const GAPS: usize = 20;
+/// How much of what was read is kept for one question: text and structure, in bytes. All of the largest server seen is
+/// 3 MB.
+const KEPT: usize = 32 << 20;
 
 /// One question that needs many resources. Each is read once, however often it is asked for.
 pub(super) struct Survey<'a> {
@@ -31,9 +35,18 @@ pub(super) struct Survey<'a> {
 
 struct State {
     calls: usize,
+    /// How much more may be kept.
+    room: usize,
     known: HashMap<Reference, Option<Resource>>,
-    gaps: Vec<String>,
+    gaps: Vec<Gap>,
     ended: Option<RedfishError>,
+}
+
+/// What could not be read.
+struct Gap {
+    why: String,
+    /// Whether the same question may find it later: the service stumbled, or time ran out; it did not refuse.
+    passing: bool,
 }
 
 impl<'a> Survey<'a> {
@@ -43,7 +56,7 @@ impl<'a> Survey<'a> {
 
     /// As [`Survey::new`], with less time.
     pub(super) fn within(bmc: &'a RedfishBmc, limit: Duration) -> Self {
-        let state = State { calls: CALLS, known: HashMap::new(), gaps: Vec::new(), ended: None };
+        let state = State { calls: CALLS, room: KEPT, known: HashMap::new(), gaps: Vec::new(), ended: None };
         Self { bmc, limit, until: Instant::now() + limit, state: Mutex::new(state) }
     }
 
@@ -58,9 +71,13 @@ impl<'a> Survey<'a> {
                 return None;
             }
             let Some(left) = state.calls.checked_sub(1) else {
-                state.gap(format!("{at} and what follows: more than {CALLS} resources"));
+                state.gap(format!("{at} and what follows: more than {CALLS} resources"), true);
                 return None;
             };
+            if state.room == 0 {
+                state.gap(format!("{at} and what follows: more than {} MiB of answers", KEPT >> 20), true);
+                return None;
+            }
             state.calls = left;
         }
         let found = match timeout_at(self.until, self.bmc.client.read(at)).await {
@@ -72,11 +89,14 @@ impl<'a> Survey<'a> {
                 None
             }
             Err(_) => {
-                self.lock().gap(format!("{at}: not reached within {:?}", self.limit));
+                self.lock().gap(format!("{at}: not reached within {:?}", self.limit), true);
                 None
             }
         };
-        self.lock().known.insert(at.clone(), found.clone());
+        let mut state = self.lock();
+        state.room = state.room.saturating_sub(found.as_ref().map_or(0, |found| weight(found.body())));
+        state.known.insert(at.clone(), found.clone());
+        drop(state);
         found
     }
 
@@ -139,8 +159,25 @@ impl<'a> Survey<'a> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match state.ended {
             Some(error) => Err(self.bmc.explain(act, error)),
-            None => Ok(state.gaps),
+            None => Ok(state.gaps.into_iter().map(|gap| gap.why).collect()),
         }
+    }
+
+    /// As [`Survey::finish`], where something must not be decided on a part of what there is: what stumbled is an error
+    /// that may pass. What the BMC refuses to show is told.
+    pub(super) fn finish_whole(self, act: &str) -> Result<Vec<String>, BmcError> {
+        let stumbled: Vec<String> =
+            self.lock().gaps.iter().filter(|gap| gap.passing).map(|gap| gap.why.clone()).collect();
+        let address = self.bmc.address.to_string();
+        let refused = self.finish(act)?;
+        if stumbled.is_empty() {
+            return Ok(refused);
+        }
+        Err(BmcError::Protocol {
+            address,
+            act: act.to_owned(),
+            why: format!("not all could be read: {}", stumbled.join("; ")),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -153,16 +190,66 @@ impl State {
         match error {
             // Listed and not there: DGX and others do that.
             error if error.is_not_found() => {}
-            RedfishError::Refused { .. } | RedfishError::Body { .. } | RedfishError::Redirect { .. } => {
-                self.gap(format!("{at}: {error}"));
+            RedfishError::Refused { status, .. } => {
+                let passing = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
+                self.gap(format!("{at}: {error}"), passing);
             }
+            RedfishError::Body { .. } => self.gap(format!("{at}: {error}"), true),
+            RedfishError::Redirect { .. } => self.gap(format!("{at}: {error}"), false),
             error => self.ended = Some(error),
         }
     }
 
-    fn gap(&mut self, gap: String) {
-        if self.gaps.len() < GAPS && !self.gaps.contains(&gap) {
-            self.gaps.push(gap);
+    fn gap(&mut self, why: String, passing: bool) {
+        if self.gaps.len() < GAPS && !self.gaps.iter().any(|gap| gap.why == why) {
+            self.gaps.push(Gap { why, passing });
+        }
+    }
+}
+
+/// About how many bytes a body takes.
+fn weight(body: &Value) -> usize {
+    let node = size_of::<Value>();
+    match body {
+        Value::String(text) => node + text.len(),
+        Value::Array(all) => all.iter().fold(node, |sum, one| sum.saturating_add(weight(one))),
+        Value::Object(all) => {
+            all.iter().fold(node, |sum, (name, one)| sum.saturating_add(node + name.len()).saturating_add(weight(one)))
+        }
+        _ => node,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::scripted::{Scripted, ok, status};
+    use super::*;
+
+    #[tokio::test]
+    async fn no_more_is_kept_than_there_is_room_for() {
+        let bmc = Scripted::start(|seen, _| ok(&json!({"@odata.id": seen.path, "Text": "x".repeat(3000)}))).await;
+        let client = bmc.bmc();
+        let survey = Survey::new(&client);
+        survey.lock().room = 10_000;
+        let at: Vec<Reference> = (0..9).map(|n| Reference::root().child(&n.to_string())).collect();
+        assert_eq!(survey.all(at).await.len(), 4);
+        assert_eq!(bmc.seen().len(), 4);
+        let error = survey.finish_whole("a test").unwrap_err();
+        assert!(error.to_string().contains("more than 32 MiB of answers"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_stumbles_is_told_from_what_is_refused() {
+        let bmc = Scripted::start(|seen, _| status(seen.path.rsplit('/').next().unwrap().parse().unwrap())).await;
+        let client = bmc.bmc();
+        for (code, wanted) in [(404, Ok(0)), (403, Ok(1)), (501, Ok(1)), (500, Err(()))] {
+            let survey = Survey::new(&client);
+            assert!(survey.find(&Reference::root().child(&code.to_string())).await.is_none());
+            let whole = survey.finish_whole("a test");
+            assert!(whole.as_ref().err().is_none_or(BmcError::is_transient));
+            assert_eq!(whole.map(|refused| refused.len()).map_err(|_| ()), wanted, "{code}");
         }
     }
 }

@@ -39,13 +39,30 @@ pub(super) async fn read(survey: &Survey<'_>, chassis: &[Resource]) -> Vec<Power
 
 async fn listed(survey: &Survey<'_>, chassis: &Resource) -> Vec<Resource> {
     if let Some(subsystem) = survey.follow(chassis, "PowerSubsystem").await {
-        let supplies = survey.members(&subsystem, "PowerSupplies").await;
+        let mut supplies = survey.members(&subsystem, "PowerSupplies").await;
+        let named = survey.follow(&subsystem, "PowerSupplies").await;
+        let named = named.as_ref().and_then(|list| list.value("Members")?.as_array()).map_or(0, Vec::len);
         if !supplies.is_empty() {
+            // Named and not there (Lenovo): the older list may have them.
+            if supplies.len() < named {
+                let older = older(survey, chassis).await;
+                supplies.extend(missing(&supplies, older));
+            }
             return supplies;
         }
     }
+    older(survey, chassis).await
+}
+
+async fn older(survey: &Survey<'_>, chassis: &Resource) -> Vec<Resource> {
     let power = survey.follow(chassis, "Power").await;
     power.map(|power| parts(&power, "PowerSupplies")).unwrap_or_default()
+}
+
+/// Those of `older` that `known` lacks. Only serial numbers tell; names differ between the two.
+fn missing(known: &[Resource], older: Vec<Resource>) -> Vec<Resource> {
+    let is_known = |serial: &str| known.iter().any(|known| text(known, "SerialNumber").as_deref() == Some(serial));
+    older.into_iter().filter(|other| text(other, "SerialNumber").is_some_and(|serial| !is_known(&serial))).collect()
 }
 
 /// The power supply; none for an empty bay.
@@ -72,4 +89,24 @@ pub(super) fn decode(resource: &Resource) -> Option<PowerSupply> {
         firmware: first(resource, &["FirmwareVersion"]),
         health: health(resource),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use redfish_client::Reference;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn what_the_newer_list_lacks_is_known_by_its_serial_number() {
+        let supply = |name: &str, serial: Value| {
+            let body = json!({"Name": name, "SerialNumber": serial});
+            Resource::new(Reference::root().child(name), None, body)
+        };
+        let known = [supply("Power Supply 1", json!("A"))];
+        let older = vec![supply("PSU1", json!("A")), supply("PSU2", json!("B")), supply("PSU3", Value::Null)];
+        let missing: Vec<String> = missing(&known, older).iter().filter_map(|one| text(one, "Name")).collect();
+        assert_eq!(missing, ["PSU2"]);
+    }
 }

@@ -18,12 +18,16 @@ const PERIOD: Duration = Duration::from_secs(1);
 impl RedfishBmc {
     pub(in crate::redfish) async fn eject(&self, kind: MediaKind) -> Result<ReadBack, BmcError> {
         let act = format!("ejecting a virtual {kind}");
-        for slot in self.slots_for(&act, kind).await? {
+        let slots = self.slots_for(&act, kind).await?;
+        for slot in &slots.usable {
             if !is_empty(&slot.resource) {
-                self.empty(&act, &slot).await?;
+                self.empty(&act, slot).await?;
             }
         }
-        Ok(ReadBack::Confirmed)
+        Ok(match slots.refused.first() {
+            None => ReadBack::Confirmed,
+            Some(refused) => ReadBack::Unverifiable(format!("a slot is not shown, and may be filled: {refused}")),
+        })
     }
 
     /// Empties one slot and waits until nothing is in it.
@@ -116,7 +120,7 @@ fn beside(door: &Door) -> Option<Reference> {
     target.contains("InsertMedia").then(|| Reference::parse(&target.replace("InsertMedia", "EjectMedia")))?
 }
 
-fn is_not_there(error: &RedfishError) -> bool {
+pub(super) fn is_not_there(error: &RedfishError) -> bool {
     error.is_not_found() || error.status().is_some_and(|status| matches!(status.as_u16(), 405 | 501))
 }
 

@@ -6,19 +6,35 @@ use redfish_client::{RedfishError, Resource};
 use tokio::time::{Instant, sleep_until};
 
 use super::super::RedfishBmc;
-use super::eject::says;
+use super::super::errors::scrubbed;
+use super::eject::{is_not_there, says};
 use super::slot::{Door, holds, image, is_empty, is_inserted};
-use super::{is_busy, is_wording, request, scrubbed};
+use super::{is_busy, is_wording, request};
 use crate::{BmcError, InsertedMedia, Medium, ReadBack};
 
 /// Between two tries at a slot that is busy.
 const PERIOD: Duration = Duration::from_secs(2);
 
+/// Why a slot did not take a medium.
+enum Failure {
+    /// It cannot be used after all (405 of OpenBMC) or takes no words: the next may do.
+    Unfit(BmcError),
+    /// Anything else ends it: the medium may show later, and then be there twice.
+    Ends(BmcError),
+}
+
+impl From<BmcError> for Failure {
+    fn from(error: BmcError) -> Self {
+        Self::Ends(error)
+    }
+}
+
 impl RedfishBmc {
     pub(in crate::redfish) async fn insert(&self, medium: &Medium) -> Result<InsertedMedia, BmcError> {
         let act = format!("inserting {medium}");
+        let clean = |error| scrubbed(error, medium.login.as_ref());
         let mut refused = None;
-        for slot in self.slots_for(&act, medium.kind).await? {
+        for slot in self.slots_for(&act, medium.kind).await?.usable {
             let mut now = slot.resource.clone();
             // Also when it names the same address: it need not serve it any more.
             if !is_empty(&now) {
@@ -30,22 +46,20 @@ impl RedfishBmc {
                         continue;
                     }
                     // What stays in it might be booted instead of what goes into another.
-                    Err(error) => return Err(scrubbed(error, medium)),
+                    Err(error) => return Err(clean(error)),
                 };
             }
             match self.insert_into(&act, now, &slot.door, medium).await {
                 Ok(read_back) => return Ok(InsertedMedia { slot: slot.resource.uri().to_string(), read_back }),
-                // One that cannot be used after all (405 of OpenBMC): the next may do.
-                // What was accepted and does not show ends it: it may show later, and then be there twice.
-                Err(error @ BmcError::Protocol { .. }) => {
+                Err(Failure::Unfit(error)) => {
                     tracing::debug!(slot = %slot.resource.uri(), "slot does not take the medium");
                     refused.get_or_insert(error);
                 }
-                Err(error) => return Err(scrubbed(error, medium)),
+                Err(Failure::Ends(error)) => return Err(clean(error)),
             }
         }
         let refused = refused.unwrap_or_else(|| BmcError::Unsupported { act, why: "it has no slot".to_owned() });
-        Err(scrubbed(refused, medium))
+        Err(clean(refused))
     }
 
     async fn insert_into(
@@ -54,14 +68,14 @@ impl RedfishBmc {
         mut now: Resource,
         door: &Door,
         medium: &Medium,
-    ) -> Result<ReadBack, BmcError> {
+    ) -> Result<ReadBack, Failure> {
         let end = Instant::now() + self.patience.settles_within;
         let mut bodies = request::insertions(medium, door).into_iter();
         let mut body = bodies.next();
         let mut first = None;
         while let Some(wording) = &body {
             let error = match self.ask_to_insert(&now, door, wording).await {
-                Ok(()) => return self.check_inserted(act, &now, medium, end).await,
+                Ok(()) => return Ok(self.check_inserted(act, &now, medium, end).await?),
                 Err(error) => error,
             };
             if is_wording(&error) {
@@ -70,7 +84,9 @@ impl RedfishBmc {
                 continue;
             }
             if !is_busy(&error) || Instant::now() + self.pause(PERIOD) > end {
-                return Err(self.explain_insert(act, error, medium));
+                let unfit = is_not_there(&error);
+                let error = self.explain_insert(act, error, medium);
+                return Err(if unfit { Failure::Unfit(error) } else { Failure::Ends(error) });
             }
             sleep_until(Instant::now() + self.pause(PERIOD)).await;
             now = self.client.read(now.uri()).await.map_err(|error| self.explain(act, error))?;
@@ -80,7 +96,11 @@ impl RedfishBmc {
             }
         }
         match first {
-            Some(error) => Err(self.explain_insert(act, error, medium)),
+            Some(error) => Err(match self.explain_insert(act, error, medium) {
+                // Nothing about this slot: what it needs is known.
+                error @ BmcError::Refused { .. } => Failure::Ends(error),
+                error => Failure::Unfit(error),
+            }),
             None => Ok(ReadBack::Unverifiable("there was nothing to send".to_owned())),
         }
     }

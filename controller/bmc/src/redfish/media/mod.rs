@@ -5,24 +5,32 @@ mod insert;
 mod request;
 mod slot;
 
+use http::StatusCode;
 use redfish_client::{RedfishError, Resource};
 use slot::Slot;
 
 use super::RedfishBmc;
 use super::survey::Survey;
 use super::value::natural;
-use crate::{BmcError, MediaKind, MediaSlot, Medium};
+use crate::{BmcError, MediaKind, MediaSlot};
 
 const ACT: &str = "reading virtual media";
 
+/// What was found of virtual media.
+struct Slots {
+    usable: Vec<Slot>,
+    /// What the BMC refuses to show, and how.
+    refused: Vec<String>,
+}
+
 impl RedfishBmc {
     pub(super) async fn read_media(&self) -> Result<Vec<MediaSlot>, BmcError> {
-        Ok(self.slots(ACT).await?.iter().map(slot::show).collect())
+        Ok(self.slots(ACT).await?.usable.iter().map(slot::show).collect())
     }
 
     /// The slots that can be used: those of the system and those of its manager. Firmware has them in one place, in the
     /// other, in both under other names (Dell), or in both as the same (Lenovo).
-    async fn slots(&self, act: &str) -> Result<Vec<Slot>, BmcError> {
+    async fn slots(&self, act: &str) -> Result<Slots, BmcError> {
         let system = self.system(act).await?;
         let survey = Survey::new(self);
         let mut owners: Vec<Resource> = self.manager(&survey, &system).await.into_iter().collect();
@@ -39,23 +47,26 @@ impl RedfishBmc {
                 }
             }
         }
-        survey.finish(act)?;
-        Ok(slot::usable(resources))
+        // Neither may an act go to a part of the slots, nor a slot that stumbles be called none.
+        let refused = survey.finish_whole(act)?;
+        Ok(Slots { usable: slot::usable(resources), refused })
     }
 
     /// The kinds of media that some slot takes.
     pub(super) async fn media_kinds(&self) -> Result<Vec<MediaKind>, BmcError> {
-        Ok(self.slots(ACT).await?.into_iter().flat_map(|slot| slot.kinds).collect())
+        Ok(self.slots(ACT).await?.usable.into_iter().flat_map(|slot| slot.kinds).collect())
     }
 
     /// As [`RedfishBmc::slots`], of one kind; none is an error that says so.
-    async fn slots_for(&self, act: &str, kind: MediaKind) -> Result<Vec<Slot>, BmcError> {
-        let all = self.slots(act).await?;
-        let others = !all.is_empty();
-        let slots: Vec<Slot> = all.into_iter().filter(|slot| slot.kinds.contains(&kind)).collect();
-        if slots.is_empty() {
+    async fn slots_for(&self, act: &str, kind: MediaKind) -> Result<Slots, BmcError> {
+        let mut slots = self.slots(act).await?;
+        let others = !slots.usable.is_empty();
+        slots.usable.retain(|slot| slot.kinds.contains(&kind));
+        if slots.usable.is_empty() {
             let why = if others {
                 format!("it shows no slot that takes a {kind}")
+            } else if let Some(refused) = slots.refused.first() {
+                format!("it does not show its virtual media: {refused}")
             } else {
                 "it shows no virtual media; its firmware has none, or a licence for it is missing".to_owned()
             };
@@ -81,31 +92,8 @@ fn is_wording(error: &RedfishError) -> bool {
 
 /// Whether the service refuses for now: it is busy with the slot, as for seconds after an eject.
 fn is_busy(error: &RedfishError) -> bool {
-    error.status().is_some_and(|status| status.is_server_error() || matches!(status.as_u16(), 409 | 423 | 429))
-}
-
-/// `error` without what may be a secret of `medium`: services repeat what was sent to them.
-fn scrubbed(error: BmcError, medium: &Medium) -> BmcError {
-    let clean = |text: String| {
-        let mut text = text.replace(&medium.url, &medium.shown_url());
-        if let Some(login) = &medium.login
-            && !login.expose_password().is_empty()
-        {
-            text = text.replace(login.expose_password(), "…");
-        }
-        text
-    };
-    match error {
-        BmcError::Protocol { address, act, why } => BmcError::Protocol { address, act, why: clean(why) },
-        BmcError::Refused { address, act, why } => BmcError::Refused { address, act, why: clean(why) },
-        BmcError::Busy { address, act, why } => BmcError::Busy { address, act, why: clean(why) },
-        BmcError::Unsupported { act, why } => BmcError::Unsupported { act, why: clean(why) },
-        BmcError::BadCredentials { address, user, why } => BmcError::BadCredentials { address, user, why: clean(why) },
-        BmcError::Unreachable { address, deadline, why } => {
-            BmcError::Unreachable { address, deadline, why: clean(why) }
-        }
-        other => other,
-    }
+    let busy = |status: StatusCode| status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
+    error.status().is_some_and(|status| busy(status) || matches!(status.as_u16(), 409 | 423 | 429))
 }
 
 /// Every decoder on one body, for tests that feed them anything.

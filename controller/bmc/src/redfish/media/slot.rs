@@ -86,11 +86,53 @@ pub(super) fn is_empty(resource: &Resource) -> bool {
     image(resource).is_none() && !is_inserted(resource)
 }
 
-/// Whether what it says is in it can be `url`. Services cut off what they think nobody needs: users, queries, hosts.
+/// Whether what it says is in it can be `url`. Services cut off what they think nobody needs: users, queries, hosts,
+/// folders. What they leave has to be the end of its path; of a whole address all of its path.
 pub(super) fn holds(resource: &Resource, url: &str) -> bool {
-    let file = |url: &str| shown(url).rsplit('/').next().unwrap_or_default().to_owned();
-    let wanted = file(url);
-    [image(resource), resource.text("ImageName")].into_iter().flatten().any(|said| file(said) == wanted)
+    let wanted = path(url);
+    // Shares are called `//host/share/path`.
+    let with_host = shown(url).split_once("://").map(|(_, rest)| unescaped(&format!("//{rest}")));
+    let is_it = |said: &str| {
+        let ends = path(said);
+        let is_end = || wanted.ends_with(&format!("/{}", ends.trim_start_matches('/')));
+        wanted == ends || !said.contains("://") && (is_end() || with_host.as_ref() == Some(&ends))
+    };
+    match image(resource) {
+        // The name beside it is a part of this.
+        Some(said) if said.contains('/') => is_it(said),
+        said => said.into_iter().chain(resource.text("ImageName")).any(is_it),
+    }
+}
+
+/// The path of an address, whichever way it is escaped; what has no scheme is all path.
+fn path(address: &str) -> String {
+    let shown = shown(address).replace('\\', "/");
+    let path = match shown.split_once("://") {
+        Some((_, rest)) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default(),
+        // `host:/share/path` of NFS.
+        None => shown.split_once(":/").map_or(&*shown, |(_, rest)| rest),
+    };
+    unescaped(path)
+}
+
+/// `text` with its `%XX` read; what is no such thing stays.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let hex = after.get(..2).filter(|_| first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The slot for people.
@@ -167,6 +209,15 @@ mod tests {
         assert!(says(json!({"Image": "http://10.0.0.1/boot/a.iso"})));
         assert!(says(json!({"Image": "", "ImageName": "a.iso"})));
         assert!(!says(json!({"Image": "http://10.0.0.1/boot/b.iso"})));
+        assert!(says(json!({"Image": "a.iso"})) && says(json!({"Image": "boot/a.iso"})));
+        assert!(says(json!({"Image": "/boot/a.iso"})) && says(json!({"Image": "http://10.0.0.1/boot/%61.iso"})));
+        // One folder for each host is how images are kept apart.
+        for other in ["http://10.0.0.1/host-2/a.iso", "http://10.0.0.1/a.iso", "/host-2/a.iso", "10.0.0.1:/a/a.iso"] {
+            assert!(!says(json!({"Image": other, "ImageName": "a.iso"})), "{other}");
+        }
+        assert!(!says(json!({"Image": "ta.iso"})));
+        let share = |said: &str| holds(&slot("1", json!({"Image": said})), "cifs://u:p@nas/share/a.iso");
+        assert!(share("//nas/share/a.iso") && share("nas:/share/a.iso") && !share("//nas/other/a.iso"));
         assert!(!says(json!({})));
     }
 }

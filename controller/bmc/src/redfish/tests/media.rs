@@ -361,3 +361,77 @@ async fn no_secret_of_the_medium_comes_back_in_an_error_or_a_log() {
         assert!(!shown.contains(secret), "{shown}");
     }
 }
+
+/// What may show later ends it; only a slot that is none after all gives way to the next.
+#[tokio::test]
+async fn only_a_slot_that_cannot_be_used_gives_way_to_the_next() {
+    const TASK: &str = "/redfish/v1/TaskService/Tasks/1";
+    for (code, tried) in [(202, 1), (500, 1), (503, 1), (401, 1), (405, 2), (404, 2), (501, 2), (400, 2)] {
+        let bmc = Scripted::start(move |seen, before| {
+            frame(seen, &["CD1", "CD2"]).unwrap_or_else(|| match seen.method.as_str() {
+                "GET" if seen.path == TASK => ok(&json!({"TaskState": "Running"})),
+                "GET" if seen.path.ends_with("CD2") && did(before, "CD2/Actions/VirtualMedia.InsertMedia") > 0 => {
+                    ok(&slot("CD2", filled(URL)))
+                }
+                "GET" => ok(&slot(seen.path.rsplit('/').next().unwrap(), json!({}))),
+                _ if seen.path.contains("/CD2/") => status(204),
+                _ if code == 202 => answer(202, &[("Location", TASK)], ""),
+                _ => status(code),
+            })
+        });
+        let bmc = bmc.await;
+        let inserted = bmc.bmc().insert_media(&Medium::cd(URL)).await;
+        assert_eq!(inserted.is_ok(), tried == 2, "{code}: {inserted:?}");
+        let mut slots: Vec<String> = bmc.writes().iter().map(|seen| seen.path.clone()).collect();
+        slots.dedup();
+        assert_eq!(slots.len(), tried, "{code}: {slots:?}");
+    }
+}
+
+/// A slot that cannot be read may be filled: neither is it called empty, nor is there said to be none.
+#[tokio::test]
+async fn a_slot_that_is_not_shown_is_not_passed_over() {
+    let bmc = |code: u16, slots: &'static [&str]| {
+        Scripted::start(move |seen, _| {
+            frame(seen, slots).unwrap_or_else(|| match seen.path.rsplit('/').next().unwrap() {
+                "Broken" => status(code),
+                id if seen.method == "GET" => ok(&slot(id, json!({}))),
+                _ => status(204),
+            })
+        })
+    };
+    for slots in [&["CD", "Broken"][..], &["Broken"]] {
+        let bmc = bmc(500, slots).await;
+        let errors = [
+            bmc.bmc().eject_media(MediaKind::Cd).await.unwrap_err(),
+            bmc.bmc().insert_media(&Medium::cd(URL)).await.unwrap_err(),
+            bmc.bmc().capabilities().await.unwrap_err(),
+        ];
+        for error in errors {
+            assert!(error.is_transient() && error.to_string().contains("VirtualMedia/Broken"), "{error}");
+        }
+        assert!(bmc.writes().is_empty());
+    }
+    let ejected = bmc(403, &["CD", "Broken"]).await.bmc().eject_media(MediaKind::Cd).await.unwrap();
+    assert!(matches!(&ejected, ReadBack::Unverifiable(why) if why.contains("VirtualMedia/Broken")), "{ejected:?}");
+    let error = bmc(403, &["Broken"]).await.bmc().eject_media(MediaKind::Cd).await.unwrap_err();
+    assert!(error.to_string().contains("does not show its virtual media") && !error.is_transient(), "{error}");
+}
+
+/// Else both would find the slot empty, and the second would be refused or fill it unseen.
+#[tokio::test]
+async fn two_inserts_at_once_go_one_after_the_other() {
+    let bmc = Scripted::start(|seen, before| {
+        frame(seen, &["CD"]).unwrap_or_else(|| match seen.method.as_str() {
+            "GET" => ok(&slot("CD", obedient(before, json!({})))),
+            _ => status(204),
+        })
+    });
+    let bmc = bmc.await;
+    let client = bmc.bmc();
+    let other = Medium::cd("http://192.0.2.1/boot/b.iso");
+    let first = Medium::cd(URL);
+    let (one, two) = tokio::join!(client.insert_media(&first), client.insert_media(&other));
+    assert_eq!((one.unwrap().read_back, two.unwrap().read_back), (ReadBack::Confirmed, ReadBack::Confirmed));
+    assert_eq!(acts(&bmc), ["VirtualMedia.InsertMedia", "VirtualMedia.EjectMedia", "VirtualMedia.InsertMedia"]);
+}

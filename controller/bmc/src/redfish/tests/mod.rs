@@ -1,6 +1,7 @@
 //! The trait against the answers of real BMCs.
 
 mod boot;
+mod capabilities;
 mod dump;
 mod events;
 mod fixtures;
@@ -12,7 +13,7 @@ mod media;
 mod power;
 mod replay;
 mod resets;
-mod scripted;
+pub(in crate::redfish) mod scripted;
 mod secure_boot;
 mod settings;
 mod updates;
