@@ -161,6 +161,7 @@ mod tests {
             assert!(matches!(&error, BmcError::Busy { .. }), "{error}");
         };
         tokio::select! {
+            biased;
             _ = before => panic!("it never ends"),
             () = after => {}
         }
