@@ -85,12 +85,7 @@ impl Settings {
             };
             (name, attribute)
         });
-        Bios {
-            registry: named,
-            attributes: attributes.collect(),
-            pending,
-            problems: problems(&self.current),
-        }
+        Bios { registry: named, attributes: attributes.collect(), pending, problems: problems(&self.current) }
     }
 }
 
