@@ -105,13 +105,11 @@ impl Client {
                 Err(error) => Err(error),
             };
         }
-        match activated {
-            Ok(activated) => Ok(Console::start(open, activated.to_bmc_max)),
-            Err(error) => {
-                open.hang_up();
-                Err(error)
-            }
+        let activated = activated?;
+        if !activated.is_at(self.port) {
+            return Err(IpmiError::ConsoleElsewhere { port: activated.port });
         }
+        Ok(Console::start(open, activated.to_bmc_max))
     }
 
     async fn once<C: Command>(&self, open: &mut Open, command: &C, end: Instant) -> Result<C::Answer, IpmiError> {
@@ -154,18 +152,18 @@ impl Client {
             line.rests_until = Some(Instant::now() + self.options.pace);
         }
         if line.open.as_ref().is_some_and(|open| open.silent_for() > SESSION_IDLE_MAX) {
-            line.hang_up();
+            line.open = None;
         }
         if let Some(open) = &mut line.open {
             let patience = if C::REPEATABLE { Instant::now() + self.options.give_up_session_after } else { end };
             match open.execute(command, self.pause::<C>(), end.min(patience)).await {
                 Err(Unanswered::Silence(silence)) if !C::REPEATABLE => {
-                    line.hang_up();
+                    line.open = None;
                     return Err(self.timeout(C::NAME, silence));
                 }
                 Err(Unanswered::Silence(_)) => {
                     tracing::debug!(host = self.host, "session lost, opening another");
-                    line.hang_up();
+                    line.open = None;
                 }
                 Err(Unanswered::Error(error)) => return Err(error),
                 Ok(answer) => return Ok(answer),
@@ -175,7 +173,7 @@ impl Client {
         let open = line.open.insert(open);
         match open.execute(command, self.pause::<C>(), end).await {
             Err(Unanswered::Silence(silence)) => {
-                line.hang_up();
+                line.open = None;
                 Err(self.timeout(C::NAME, silence))
             }
             Err(Unanswered::Error(error)) => Err(error),
@@ -185,7 +183,7 @@ impl Client {
 
     /// Ends the session, if there is one. The next command opens another.
     pub async fn close(&self) {
-        self.line.lock().await.hang_up();
+        self.line.lock().await.open = None;
     }
 
     async fn open(&self, line: &mut Line, end: Instant) -> Result<Open, IpmiError> {
@@ -198,38 +196,41 @@ impl Client {
         let wanted = self.login.privilege();
         match open.execute(&SetSessionPrivilege(wanted), self.options.retransmit_after, end).await {
             Ok(()) => Ok(open),
-            Err(Unanswered::Silence(silence)) => {
-                open.hang_up();
-                Err(self.timeout(SetSessionPrivilege::NAME, silence))
+            Err(Unanswered::Silence(silence)) => Err(self.timeout(SetSessionPrivilege::NAME, silence)),
+            Err(Unanswered::Error(IpmiError::Completion { code, .. })) if !code.is_transient() => {
+                Err(IpmiError::PrivilegeRefused { wanted, why: code.to_string() })
             }
-            Err(Unanswered::Error(error)) => {
-                open.hang_up();
-                Err(match error {
-                    IpmiError::Completion { code, .. } if !code.is_transient() => {
-                        IpmiError::PrivilegeRefused { wanted, why: code.to_string() }
-                    }
-                    error => error,
-                })
-            }
+            Err(Unanswered::Error(error)) => Err(error),
         }
     }
 
     async fn set_up(&self, line: &mut Line, wire: &Wire, end: Instant) -> Result<Session, IpmiError> {
         // The suite that worked before comes first, so that a BMC without the better one is not asked each time.
         let known = line.suite.into_iter().filter(|suite| self.options.suites.contains(suite));
-        let suites = known.chain(self.options.suites.iter().copied().filter(|suite| Some(*suite) != line.suite));
-        for suite in suites {
-            match self.set_up_with(suite, wire, end).await? {
-                Some(session) => {
-                    line.downgrade = line.downgrade.or(self.weaker(line.suite, suite));
-                    return Ok(session);
+        let others = self.options.suites.iter().copied().filter(|suite| Some(*suite) != line.suite);
+        let mut suites: Vec<_> = known.chain(others).collect();
+        // Some BMCs drop a proposal that they do not know. One that has used a suite before is restarting instead, and
+        // silence must not talk us into a weaker one.
+        let passes_over = line.suite.is_none() && suites.len() > 1;
+        while !suites.is_empty() {
+            let mut silent = Vec::new();
+            for suite in suites {
+                match self.set_up_with(suite, wire, end, passes_over).await? {
+                    Offer::Accepted(session) => {
+                        line.downgrade = line.downgrade.or(self.weaker(line.suite, suite));
+                        return Ok(*session);
+                    }
+                    // A BMC does not unlearn a suite: it was reset, replaced, or someone answers in its stead.
+                    Offer::Refused if line.suite == Some(suite) => {
+                        tracing::warn!(host = self.host, suite = suite.id, "the bmc refuses a suite it used before");
+                    }
+                    Offer::Refused => {
+                        tracing::debug!(host = self.host, suite = suite.id, "the bmc does not do this cipher suite");
+                    }
+                    Offer::Silence => silent.push(suite),
                 }
-                // A BMC does not unlearn a suite: it was reset, replaced, or someone answers in its stead.
-                None if line.suite == Some(suite) => {
-                    tracing::warn!(host = self.host, suite = suite.id, "the bmc refuses a cipher suite it used before");
-                }
-                None => tracing::debug!(host = self.host, suite = suite.id, "the bmc does not do this cipher suite"),
             }
+            suites = silent;
         }
         let allowed = self.options.suites.iter().map(|suite| suite.id.to_string()).collect::<Vec<_>>().join(", ");
         Err(IpmiError::NoCommonCipherSuite { allowed })
@@ -242,13 +243,14 @@ impl Client {
         (rank(from)? < rank(accepted)?).then_some(Downgrade { from, to: accepted })
     }
 
-    /// `None` when the BMC refuses the suite.
+    /// Goes on until `end`, or with `passes_over` until the BMC has said nothing at all to the suite for a while.
     async fn set_up_with(
         &self,
         suite: &'static CipherSuite,
         wire: &Wire,
         end: Instant,
-    ) -> Result<Option<Session>, IpmiError> {
+        passes_over: bool,
+    ) -> Result<Offer, IpmiError> {
         let mut crossed = 0;
         loop {
             let mut handshake = Handshake::new(self.login.clone(), suite, draw());
@@ -256,8 +258,8 @@ impl Client {
             let mut patience = end.min(Instant::now() + self.options.give_up_session_after);
             loop {
                 match wire.ask(&mut handshake, self.options.retransmit_after, patience).await {
-                    Ok(Progress::Established(session)) => return Ok(Some(*session)),
-                    Ok(Progress::SuiteRefused) => return Ok(None),
+                    Ok(Progress::Established(session)) => return Ok(Offer::Accepted(session)),
+                    Ok(Progress::SuiteRefused) => return Ok(Offer::Refused),
                     Ok(Progress::Crossed) if crossed < CROSSINGS => {
                         crossed += 1;
                         break;
@@ -274,6 +276,9 @@ impl Client {
                     }
                     Ok(Progress::Next | Progress::Ignored) => {
                         patience = end.min(Instant::now() + self.options.give_up_session_after);
+                    }
+                    Err(_) if Instant::now() < end && passes_over && handshake.is_unheard() => {
+                        return Ok(Offer::Silence);
                     }
                     Err(_) if Instant::now() < end => break,
                     Err(silence) => return Err(self.timeout(handshake.stage(), silence)),
@@ -298,18 +303,12 @@ impl fmt::Debug for Client {
     }
 }
 
-impl Drop for Client {
-    fn drop(&mut self) {
-        self.line.get_mut().hang_up();
-    }
-}
-
-impl Line {
-    fn hang_up(&mut self) {
-        if let Some(mut open) = self.open.take() {
-            open.hang_up();
-        }
-    }
+/// What came of proposing a cipher suite.
+enum Offer {
+    Accepted(Box<Session>),
+    Refused,
+    /// As a BMC does that is restarting, and one that drops what it does not know.
+    Silence,
 }
 
 impl Exchange for Handshake {

@@ -70,6 +70,14 @@ pub enum IpmiError {
         /// Why.
         status: SetupStatus,
     },
+    /// The BMC gives its serial console at another port, which is not looked at.
+    #[error(
+        "the bmc gives its serial console at udp port {port} only: set it to the port of ipmi in the bmc's settings"
+    )]
+    ConsoleElsewhere {
+        /// The port.
+        port: u16,
+    },
     /// The BMC answered a command with an error.
     #[error("{command}: {code}")]
     Completion {
@@ -112,9 +120,10 @@ impl SetupStatus {
         matches!(self, Self::INSUFFICIENT_RESOURCES | Self::INSUFFICIENT_RESOURCES_AT_ROLE)
     }
 
-    /// Whether it speaks of the proposed algorithms.
+    /// Whether it speaks of the proposed algorithms. BMCs that do not know a suite refuse the first part of it that they
+    /// do not know, or call the whole an illegal parameter.
     pub(crate) const fn refuses_suite(self) -> bool {
-        matches!(self.0, 0x03..=0x06 | 0x10 | 0x11)
+        matches!(self.0, 0x03..=0x07 | 0x10..=0x12)
     }
 }
 
@@ -143,5 +152,18 @@ impl fmt::Display for SetupStatus {
             _ => "unknown status",
         };
         write!(f, "{meaning} ({:#04x})", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_that_speak_of_the_suite() {
+        let speaking: Vec<u8> = (0..=u8::MAX).filter(|status| SetupStatus(*status).refuses_suite()).collect();
+        // Payload type, authentication, integrity, no match of either; confidentiality, no suite, illegal parameter.
+        assert_eq!(speaking, [0x03, 0x04, 0x05, 0x06, 0x07, 0x10, 0x11, 0x12]);
+        assert!(speaking.iter().all(|status| !SetupStatus(*status).is_transient()));
     }
 }

@@ -100,6 +100,12 @@ impl Handshake {
         }
     }
 
+    /// Whether the BMC has not yet said a word to the proposal.
+    #[must_use]
+    pub fn is_unheard(&self) -> bool {
+        matches!(self.state, State::Opening)
+    }
+
     /// Takes in whatever came over the network. Malformed datagrams are ignored: anyone could have sent them.
     pub fn receive(&mut self, datagram: &[u8]) -> Progress {
         self.try_receive(datagram).unwrap_or_else(|why| {

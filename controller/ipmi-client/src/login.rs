@@ -12,7 +12,7 @@ const MAX_USER_NAME: usize = 16;
 const MAX_PASSWORD: usize = 20;
 
 /// A session's privilege (§6.8); each includes those below it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Privilege {
     /// Read only.

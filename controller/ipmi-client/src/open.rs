@@ -12,6 +12,9 @@ use crate::wire::{Exchange, NoAnswer, Wire};
 use crate::{CompletionCode, IpmiError, Malformed};
 
 /// A session, and the socket it goes over.
+///
+/// Dropping it ends the session without waiting for the answer, whoever drops it: BMCs have few sessions, and a caller
+/// who is cancelled halfway would else take one of them along.
 pub(crate) struct Open {
     pub(crate) wire: Wire,
     pub(crate) session: Session,
@@ -60,9 +63,10 @@ impl Open {
             Err(NotDone::Malformed(malformed)) => Err(Unanswered::Error(malformed.into())),
         }
     }
+}
 
-    /// Ends the session without waiting for the answer.
-    pub(crate) fn hang_up(&mut self) {
+impl Drop for Open {
+    fn drop(&mut self) {
         let command = CloseSession(self.session.bmc_session_id());
         let sequence = self.session.next_request();
         let datagram = Call { session: &mut self.session, command: &command, sequence, malformed: None }.datagram();

@@ -39,7 +39,8 @@ impl IpmiBmc {
             IpmiError::NoCommonCipherSuite { .. } => {
                 BmcError::Unsupported { act: format!("talking to bmc {address}"), why: error.to_string() }
             }
-            IpmiError::Completion { code: CompletionCode::INVALID_COMMAND, .. } => {
+            IpmiError::Completion { code: CompletionCode::INVALID_COMMAND, .. }
+            | IpmiError::ConsoleElsewhere { .. } => {
                 BmcError::Unsupported { act: format!("bmc {address}, {act}"), why: error.to_string() }
             }
             IpmiError::SessionRefused { .. } | IpmiError::Completion { .. } | IpmiError::Malformed(_) => {

@@ -22,6 +22,16 @@ pub struct SolActivated {
     pub port: u16,
 }
 
+impl SolActivated {
+    /// Whether the console comes over a session at `port`. Some BMCs name none or turn the bytes round; the
+    /// specification's own port is what a BMC names that is reached through another one.
+    #[must_use]
+    pub fn is_at(&self, port: u16) -> bool {
+        const SPECIFIED: u16 = 623;
+        [0, SPECIFIED, port, port.swap_bytes()].contains(&self.port)
+    }
+}
+
 impl Command for ActivateSol {
     type Answer = SolActivated;
     const NAME: &'static str = "activate payload (serial over lan)";
@@ -57,5 +67,21 @@ impl Command for DeactivateSol {
 
     fn parse(_: &[u8]) -> Result<(), Malformed> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_console_at_another_port_is_told_apart() {
+        for (named, at, ours) in
+            [(623, 623, true), (0, 6230, true), (623, 6230, true), (0x6f02, 623, true), (664, 623, false)]
+        {
+            let [low, high] = u16::to_le_bytes(named);
+            let activated = ActivateSol::parse(&[0, 0, 0, 0, 0, 1, 0, 1, low, high, 0xff, 0xff]).unwrap();
+            assert_eq!(activated.is_at(at), ours, "{named} {at}");
+        }
     }
 }

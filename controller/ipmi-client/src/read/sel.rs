@@ -1,5 +1,7 @@
 //! The system event log, a page at a time.
 
+use std::collections::HashSet;
+
 use crate::command::{GetSelEntry, GetSelInfo, ReserveSel};
 use crate::sel::SelEntry;
 use crate::{Client, CompletionCode, IpmiError, Malformed};
@@ -36,6 +38,7 @@ impl Client {
         let mut reservation = if info.reserves { self.execute(&ReserveSel).await? } else { 0 };
         let mut reservations = 1;
         let mut record = from.unwrap_or(FIRST);
+        let mut seen = HashSet::from([record]);
         for _ in 0..limit {
             let entry = match self.execute(&GetSelEntry { reservation, record }).await {
                 Ok(entry) => entry,
@@ -54,8 +57,8 @@ impl Client {
                 Ok(entry) => page.entries.push(entry),
                 Err(malformed) => page.unreadable.push((record, malformed)),
             }
-            // Some BMCs end the log with 0, and some with the last entry over again.
-            if entry.next == END || entry.next == FIRST || entry.next == record {
+            // Some BMCs end the log with 0, and some with the last entry over again; one that goes back goes in circles.
+            if entry.next == END || entry.next == FIRST || !seen.insert(entry.next) {
                 return Ok(page);
             }
             record = entry.next;

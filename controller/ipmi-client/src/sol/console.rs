@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rand::RngExt;
@@ -31,14 +31,16 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// A server's serial console: reads what it prints, writes what is typed.
 ///
-/// Closing it ends payload and session; dropping it does so in the background. Reading fails once the BMC has gone silent
+/// Shutting it down ends payload and session, and is over when the BMC has let go of them or had a few seconds for it;
+/// dropping it does so in the background, as far as the runtime lives on. Reading fails once the BMC has gone silent
 /// or has given the console to somebody else.
 #[derive(Debug)]
 pub struct Console {
     stream: DuplexStream,
     orders: mpsc::Sender<Order>,
     end: Arc<OnceLock<End>>,
-    task: JoinHandle<()>,
+    /// `None` once it has ended.
+    task: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
@@ -79,7 +81,7 @@ impl Console {
                 let _ = told.set(why);
             }
         });
-        Self { stream, orders, end, task }
+        Self { stream, orders, end, task: Some(task) }
     }
 
     /// Sends a break, as for the kernel's "magic" keys.
@@ -91,11 +93,9 @@ impl Console {
     }
 
     /// Sends what is still under way, then ends payload and session. Takes a few seconds at most.
-    pub async fn close(self) {
-        let Self { stream, orders, task, .. } = self;
-        drop((stream, orders));
-        if let Err(error) = task.await {
-            tracing::debug!(%error, "a serial console's task failed");
+    pub async fn close(mut self) {
+        if let Err(error) = self.shutdown().await {
+            tracing::debug!(%error, "a serial console did not end as it should");
         }
     }
 
@@ -138,7 +138,12 @@ impl AsyncWrite for Console {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        // The task hears of it, takes its leave of the BMC within two farewells, and ends.
+        let Some(task) = &mut self.task else { return Poll::Ready(Ok(())) };
+        let ended = ready!(Pin::new(task).poll(cx));
+        self.task = None;
+        Poll::Ready(ended.map_err(io::Error::other))
     }
 }
 
@@ -166,7 +171,6 @@ impl Line {
             // What goes unanswered here ends by itself when the BMC misses us.
             let _ = self.open.execute(&DeactivateSol, REPEAT_AFTER, until).await;
         }
-        self.open.hang_up();
         end
     }
 

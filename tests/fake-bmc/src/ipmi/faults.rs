@@ -57,6 +57,10 @@ pub struct Faults {
     pub answer_max: Option<usize>,
     /// Reads of SDR, SEL and the like that find their reservation lost.
     pub lose_reservations: u32,
+    /// The event log's last entry names the first one as the next.
+    pub log_goes_round: bool,
+    /// Boot flags are kept and read back as valid without lifetime and firmware interface.
+    pub boot_flags_without_bits: bool,
     /// How much haste is borne.
     pub burst: Option<Burst>,
     /// How long each answer takes.
@@ -67,6 +71,10 @@ pub struct Faults {
     pub wrong_rakp4: bool,
     /// Refuse more sessions than this with "insufficient resources".
     pub sessions_max: Option<usize>,
+    /// Network function and command of one request that is carried out and whose answer gets lost.
+    pub lose_answer_to: Option<(u8, u8)>,
+    /// Proposals of an unknown cipher suite are dropped instead of refused.
+    pub drops_unknown_suites: bool,
     /// Chassis controls that are accepted and not carried out.
     pub ignore_power: bool,
 }

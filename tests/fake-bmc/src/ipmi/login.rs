@@ -71,7 +71,8 @@ impl Controller {
         }
         let known = Suite::ALL.into_iter().find(|suite| suite.algorithms() == algorithms);
         let Some(suite) = known.filter(|suite| self.suites.contains(&suite.number())) else {
-            return Some(refusal(OPEN_RESPONSE, *tag, 0x11, console));
+            let drops = self.faults().drops_unknown_suites;
+            return (!drops).then(|| refusal(OPEN_RESPONSE, *tag, 0x11, console));
         };
         let used = self.sessions.len() + self.logins.len();
         if self.faults().sessions_max.is_some_and(|max| used >= max) {

@@ -15,6 +15,7 @@ mod faults;
 mod ipmitool;
 mod pyghmi;
 mod quirks;
+mod sessions;
 
 use std::sync::Arc;
 use std::time::Duration;

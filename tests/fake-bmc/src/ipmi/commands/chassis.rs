@@ -20,9 +20,22 @@ impl Controller {
             // Restart cause: by chassis control.
             0x07 => Ok(vec![0x01, 0x00]),
             0x08 => self.boot_options.set(&self.host, data),
-            0x09 => self.boot_options.get(&self.host, data),
+            0x09 => self.boot_option(data),
             _ => Err(INVALID_COMMAND),
         }
+    }
+
+    fn boot_option(&self, data: &[u8]) -> Outcome {
+        const FLAGS: Option<&u8> = Some(&5);
+        const VALID: u8 = 0x80;
+        let mut option = self.boot_options.get(&self.host, data)?;
+        if self.faults().boot_flags_without_bits
+            && data.first() == FLAGS
+            && let Some(bits) = option.get_mut(2)
+        {
+            *bits &= VALID;
+        }
+        Ok(option)
     }
 
     /// Whether the server has power, as the status bit has it.

@@ -104,8 +104,9 @@ impl Controller {
             id => entries.iter().position(|(known, _)| *known == u32::from(id)),
         };
         let (_, record) = place.and_then(|place| entries.get(place)).ok_or(NOT_PRESENT)?;
-        let next =
-            place.and_then(|place| entries.get(place + 1)).map_or(LAST, |(id, _)| u16::try_from(*id).unwrap_or(LAST));
+        let follows = place.and_then(|place| entries.get(place + 1));
+        let follows = follows.or_else(|| entries.first().filter(|_| self.faults().log_goes_round));
+        let next = follows.map_or(LAST, |(id, _)| u16::try_from(*id).unwrap_or(LAST));
         let rest = record.get(usize::from(*offset)..).ok_or(OUT_OF_RANGE)?;
         let wanted = if *count == WHOLE { rest.len() } else { usize::from(*count).min(rest.len()) };
         Ok([&next.to_le_bytes()[..], rest.get(..wanted).unwrap_or(rest)].concat())
