@@ -1,17 +1,22 @@
 //! BMC addresses as they stand in `BareMetalHost.spec.bmc.address`.
 //!
 //! The forms are Metal3's: `scheme[+http|+https]://host[:port][/system]`, and a bare `host[:port]` which means `ipmi`.
-//! IPv6 literals stand in brackets, or bare when there is no port.
+//! An IPMI address may ask for less privilege: `?privilegelevel=OPERATOR`. IPv6 literals stand in brackets, or bare when there is no port.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
+
+use ipmi_client::Privilege;
 
 use crate::BmcError;
 use crate::scheme::{Protocol, Scheme};
 
 /// The port IPMI over LAN is at (IPMI 2.0 §13.1.2).
 const IPMI_PORT: u16 = 623;
+
+/// The query of an IPMI address.
+const PRIVILEGE_LEVEL: &str = "privilegelevel";
 
 /// The root of Redfish itself: an address that ends there names no system.
 const REDFISH_ROOT: &str = "/redfish/v1";
@@ -25,6 +30,7 @@ pub struct Address {
     host: String,
     port: u16,
     system: Option<String>,
+    privilege: Privilege,
 }
 
 impl Address {
@@ -52,6 +58,11 @@ impl Address {
         self.system.as_deref()
     }
 
+    /// The privilege that an IPMI session is to have: administrator, unless the address asks for less.
+    pub(crate) fn privilege(&self) -> Privilege {
+        self.privilege
+    }
+
     /// The Redfish service as a URL; for IPMI it means nothing.
     #[must_use]
     pub fn service_url(&self) -> String {
@@ -72,7 +83,12 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let transport = if self.plain { "+http" } else { "" };
         let system = self.system.as_deref().unwrap_or_default();
-        write!(f, "{}{transport}://{}{system}", self.scheme, self.authority())
+        write!(f, "{}{transport}://{}{system}", self.scheme, self.authority())?;
+        match self.privilege {
+            Privilege::Administrator => Ok(()),
+            Privilege::Operator => write!(f, "?{PRIVILEGE_LEVEL}=OPERATOR"),
+            Privilege::User => write!(f, "?{PRIVILEGE_LEVEL}=USER"),
+        }
     }
 }
 
@@ -105,14 +121,34 @@ fn parse(text: &str) -> Result<Address, String> {
             _ => return Err(format!("port {digits:?} is not a number from 1 to 65535")),
         },
     };
-    let system = match scheme.protocol() {
-        Protocol::Redfish => parse_system(tail)?,
-        Protocol::Ipmi if matches!(tail, "" | "/") => None,
-        Protocol::Ipmi => {
-            return Err(format!("{tail:?} after host {authority:?} means nothing to {scheme}: expected host[:port]"));
-        }
+    let (system, privilege) = match scheme.protocol() {
+        Protocol::Redfish => (parse_system(tail)?, Privilege::Administrator),
+        Protocol::Ipmi => match tail.strip_prefix('/').unwrap_or(tail) {
+            "" => (None, Privilege::Administrator),
+            query if query.starts_with('?') => (None, parse_privilege(query)?),
+            _ => {
+                return Err(format!(
+                    "{tail:?} after host {authority:?} means nothing to {scheme}: expected host[:port]"
+                ));
+            }
+        },
     };
-    Ok(Address { scheme, plain, host: host.to_ascii_lowercase(), port, system })
+    Ok(Address { scheme, plain, host: host.to_ascii_lowercase(), port, system, privilege })
+}
+
+/// The one thing that Metal3 lets an IPMI address ask for.
+fn parse_privilege(query: &str) -> Result<Privilege, String> {
+    let expected = "expected ?privilegelevel=ADMINISTRATOR, OPERATOR or USER";
+    let level = query.strip_prefix('?').and_then(|query| query.split_once('='));
+    let Some((PRIVILEGE_LEVEL, level)) = level else {
+        return Err(format!("query {query:?} is unknown: {expected}"));
+    };
+    match level.to_ascii_uppercase().as_str() {
+        "ADMINISTRATOR" => Ok(Privilege::Administrator),
+        "OPERATOR" => Ok(Privilege::Operator),
+        "USER" => Ok(Privilege::User),
+        _ => Err(format!("privilege level {level:?} is unknown: {expected}")),
+    }
 }
 
 fn default_port(scheme: Scheme, plain: bool) -> u16 {
@@ -211,6 +247,9 @@ mod tests {
         for (text, shown) in [
             ("ipmi://192.168.122.1:6233", "ipmi://192.168.122.1:6233"),
             ("ipmi://192.168.122.1/", "ipmi://192.168.122.1:623"),
+            ("ipmi://b?privilegelevel=operator", "ipmi://b:623?privilegelevel=OPERATOR"),
+            ("ipmi://b:6230/?privilegelevel=USER", "ipmi://b:6230?privilegelevel=USER"),
+            ("ipmi://b?privilegelevel=ADMINISTRATOR", "ipmi://b:623"),
             ("IPMI://bmc-1.Example.org", "ipmi://bmc-1.example.org:623"),
             ("192.168.122.1", "ipmi://192.168.122.1:623"),
             ("192.168.122.1:6233", "ipmi://192.168.122.1:6233"),
@@ -260,6 +299,8 @@ mod tests {
             ("ipmi://10.0.0.1:0", "port \"0\""),
             ("ipmi://10.0.0.1:+7", "port \"+7\""),
             ("ipmi://10.0.0.1:66000", "port \"66000\""),
+            ("ipmi://10.0.0.1?cipher=3", "query \"?cipher=3\" is unknown"),
+            ("ipmi://10.0.0.1?privilegelevel=CALLBACK", "expected ?privilegelevel=ADMINISTRATOR, OPERATOR or USER"),
             ("ipmi://10.0.0.1/redfish", "\"/redfish\" after host"),
             ("ipmi://[fd00::1", "closing ]"),
             ("ipmi://[10.0.0.1]", "not an IPv6 address"),

@@ -22,7 +22,8 @@ use crate::{
 ///
 /// What failed half-way may be made again: acts look first at how things stand. This does not hold for
 /// [`PowerAction::Reset`], [`PowerAction::Cycle`], [`Bmc::send_test_event`] and the start of a firmware update: after
-/// [`BmcError::Unreachable`] such an act may have happened all the same, and a repeat is a second one.
+/// [`BmcError::Unreachable`] or [`BmcError::Uncertain`] such an act may have happened all the same, and a repeat is a
+/// second one.
 ///
 /// What one BMC cannot do is [`BmcError::Unsupported`], which says what was asked and which limit it meets. The methods
 /// with a body here are those that no BMC must have.
@@ -183,9 +184,13 @@ pub trait Bmc: Send + Sync {
         Err(unsupported("looking for the console"))
     }
 
-    /// Opens the server's serial console. Dropping the stream ends it.
-    async fn open_console(&self) -> Result<Box<dyn ConsoleStream>, BmcError> {
-        Err(unsupported("opening the console"))
+    /// Opens the server's serial console. Shutting the stream down ends it; dropping it does so in the background.
+    /// When somebody else has it, `take_over` ends theirs.
+    ///
+    /// # Errors
+    /// [`BmcError::Busy`] when somebody else has it and is to keep it.
+    async fn open_console(&self, take_over: bool) -> Result<Box<dyn ConsoleStream>, BmcError> {
+        Err(unsupported(if take_over { "taking over the console" } else { "opening the console" }))
     }
 }
 

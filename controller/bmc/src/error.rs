@@ -84,6 +84,17 @@ pub enum BmcError {
         /// How long it was given.
         deadline: Duration,
     },
+    /// The answer to an act got lost that cannot be read back: it may have been carried out. Repeating it may do it twice,
+    /// which is for the caller to judge.
+    #[error("bmc {address}, {act}: {why}; it may have been carried out all the same")]
+    Uncertain {
+        /// Where.
+        address: String,
+        /// What was asked.
+        act: String,
+        /// What became of the answer.
+        why: String,
+    },
     /// The BMC answered in a way the protocol does not allow for, or refused for a reason of its own.
     #[error("bmc {address}, {act}: {why}")]
     Protocol {
@@ -106,6 +117,7 @@ impl BmcError {
             | Self::BadCredentials { .. }
             | Self::Unsupported { .. }
             | Self::Refused { .. }
+            | Self::Uncertain { .. }
             | Self::Contradicted { .. } => false,
         }
     }

@@ -20,7 +20,7 @@ pub(super) async fn run(bmc: &dyn Bmc, ways: bool, format: Format) -> Result<(),
     if ways {
         return list(bmc, format).await;
     }
-    match bmc.open_console().await {
+    match bmc.open_console(true).await {
         Ok(stream) => {
             let terminal = if io::stdin().is_terminal() { Some(Raw::start()?) } else { None };
             eprint!("console is open; ~. at the beginning of a line ends it\r\n");

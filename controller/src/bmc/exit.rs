@@ -76,7 +76,7 @@ impl From<BmcError> for Failure {
             BmcError::Unsupported { .. } => UNSUPPORTED,
             BmcError::Refused { .. } => REFUSED,
             BmcError::Contradicted { .. } => CONTRADICTED,
-            BmcError::NotApplied { .. } => TIMED_OUT,
+            BmcError::NotApplied { .. } | BmcError::Uncertain { .. } => TIMED_OUT,
             BmcError::Protocol { .. } => FAILED,
         };
         Self { code, words: error.to_string() }

@@ -34,7 +34,12 @@ impl IpmiBmc {
         match judge(flags, report) {
             Verdict::Confirmed => Ok(ReadBack::Confirmed),
             Verdict::Unverifiable(why) => Ok(ReadBack::Unverifiable(why.to_owned())),
-            Verdict::Contradicted => Err(BmcError::Contradicted {
+            Verdict::OtherBits if !vendors::tells_boot_bits(self.execute(ACT, &GetDeviceId).await?.manufacturer) => {
+                Ok(ReadBack::Unverifiable(
+                    "the bmc reports the device, and no lifetime or firmware interface ever".to_owned(),
+                ))
+            }
+            Verdict::OtherBits | Verdict::Contradicted => Err(BmcError::Contradicted {
                 address: self.address.to_string(),
                 wrote: format!("boot override {wanted}"),
                 read: format!("{:?}", report.flags),
@@ -66,11 +71,14 @@ fn flags(wanted: &BootOverride) -> Result<BootFlags, &'static str> {
 enum Verdict {
     Confirmed,
     Unverifiable(&'static str),
+    /// The device, with another firmware interface or lifetime.
+    OtherBits,
     Contradicted,
 }
 
-/// Only another device contradicts: OpenIPMI's simulator keeps the device and reports every bit as zero, and other BMCs
-/// clear bits once firmware has taken note of them.
+/// Bits contradict only where the valid one is set: OpenIPMI's simulator keeps the device and reports every bit as zero,
+/// and other BMCs clear them all once firmware has taken note. One that holds valid flags with another firmware interface
+/// or lifetime will have the server boot by those.
 fn judge(wrote: BootFlags, report: BootFlagsReport) -> Verdict {
     let read = report.flags;
     if report.parameter_invalid {
@@ -85,8 +93,10 @@ fn judge(wrote: BootFlags, report: BootFlagsReport) -> Verdict {
         Verdict::Confirmed
     } else if !read.valid {
         Verdict::Unverifiable("the bmc reports the device and leaves the valid bit clear")
+    } else if !wrote.valid {
+        Verdict::Unverifiable("the bmc reports no device and leaves the valid bit set")
     } else {
-        Verdict::Unverifiable("the bmc reports the device with another lifetime or firmware interface")
+        Verdict::OtherBits
     }
 }
 
@@ -103,8 +113,8 @@ mod tests {
         for (wrote, read, confirmed, contradicted) in [
             (pxe, pxe, true, false),
             (pxe, bare(pxe), false, false),
-            (pxe, BootFlags { efi: false, ..pxe }, false, false),
-            (pxe, BootFlags { persistent: true, ..pxe }, false, false),
+            (pxe, BootFlags { efi: false, ..pxe }, false, true),
+            (pxe, BootFlags { persistent: true, ..pxe }, false, true),
             (pxe, disk, false, true),
             (pxe, bare(disk), false, true),
             (pxe, none, false, true),
@@ -114,7 +124,11 @@ mod tests {
         ] {
             let verdict = judge(wrote, BootFlagsReport { flags: read, parameter_invalid: false });
             assert_eq!(verdict == Verdict::Confirmed, confirmed, "{wrote:?} {read:?}");
-            assert_eq!(verdict == Verdict::Contradicted, contradicted, "{wrote:?} {read:?}");
+            assert_eq!(
+                matches!(verdict, Verdict::Contradicted | Verdict::OtherBits),
+                contradicted,
+                "{wrote:?} {read:?}"
+            );
         }
         let locked = judge(pxe, BootFlagsReport { flags: disk, parameter_invalid: true });
         assert!(matches!(locked, Verdict::Unverifiable(_)));

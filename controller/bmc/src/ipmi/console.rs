@@ -20,11 +20,11 @@ impl IpmiBmc {
         }
     }
 
-    /// Takes it over from whoever has it: a console that was left behind would else keep everyone out.
-    pub(super) async fn open_serial(&self) -> Result<Box<dyn ConsoleStream>, BmcError> {
+    pub(super) async fn open_serial(&self, take_over: bool) -> Result<Box<dyn ConsoleStream>, BmcError> {
+        const TAKEN: CompletionCode = CompletionCode(0x80);
         const SWITCHED_OFF: CompletionCode = CompletionCode(0x81);
         const NOT_ENCRYPTED: CompletionCode = CompletionCode(0x83);
-        match self.client.console(true).await {
+        match self.client.console(take_over).await {
             Ok(console) => Ok(Box::new(console)),
             Err(IpmiError::Completion { code, .. }) if matches!(code, SWITCHED_OFF | NOT_ENCRYPTED) => {
                 let why = if code == SWITCHED_OFF {
@@ -34,6 +34,11 @@ impl IpmiBmc {
                 };
                 Err(BmcError::Unsupported { act: format!("bmc {}, {ACT}", self.address), why: why.to_owned() })
             }
+            Err(IpmiError::Completion { code: TAKEN, .. }) => Err(BmcError::Busy {
+                address: self.address.to_string(),
+                act: ACT.to_owned(),
+                why: "somebody else has it, or left it open a minute ago".to_owned(),
+            }),
             Err(error) => Err(self.explain(ACT, error)),
         }
     }

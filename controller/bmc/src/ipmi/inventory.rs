@@ -39,7 +39,7 @@ impl IpmiBmc {
             firmware: Some(format!("{}.{:02}", id.firmware_major, id.firmware_minor)),
             // The case's serial number is the service tag of some, the product's that of others; the board's is spare.
             serial: told(product.serial).or(told(chassis.serial)).or(told(board.serial)),
-            uuid: guid.map(hex),
+            uuid: guid.map(uuid),
             power: Some(self.read_power().await?),
             remarks: remarks.into_iter().collect(),
             ..Identity::default()
@@ -110,7 +110,48 @@ fn supply(name: String, fru: Fru) -> PowerSupply {
     }
 }
 
-/// The GUID in the order in which it came over the wire.
-fn hex(guid: [u8; 16]) -> String {
-    guid.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The GUID as Redfish and SMBIOS tell it. The specification turns all of its bytes round (§20.8); some BMCs send SMBIOS's
+/// order, and some the one in which it is written. It is the first of these that has a version which is in use and the
+/// variant that goes with it (RFC 9562 §4).
+fn uuid(guid: [u8; 16]) -> String {
+    let turned = {
+        let mut bytes = guid;
+        bytes.reverse();
+        bytes
+    };
+    let [a, b, c, d, e, f, g, h, rest @ ..] = guid;
+    let [i, j, k, l, m, n, o, p] = rest;
+    let of_smbios = [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p];
+    let fits =
+        |[_, _, _, _, _, _, version, _, variant, ..]: &[u8; 16]| matches!(version >> 4, 1..=5) && variant >> 6 == 0b10;
+    let bytes = [turned, of_smbios, guid].into_iter().find(fits).unwrap_or(turned);
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut text = digits;
+    // From the end on, so that places stay.
+    [20, 16, 12, 8].into_iter().for_each(|place| text.insert(place, '-'));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guid_is_the_uuid_that_redfish_tells() {
+        let bytes = |text: &str| {
+            let digits: Vec<u8> =
+                (0..16).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap()).collect();
+            <[u8; 16]>::try_from(digits).unwrap()
+        };
+        for (wire, shown) in [
+            // As specified; as SMBIOS has it; as it is written.
+            ("010000000000008072456d6573736562", "62657373-656d-4572-8000-000000000001"),
+            ("737365626d6572458000000000000001", "62657373-656d-4572-8000-000000000001"),
+            ("62657373656d45728000000000000001", "62657373-656d-4572-8000-000000000001"),
+            // Made up by somebody who knows no versions.
+            ("a123456789abcdefa123456789abcdef", "efcdab89-6745-23a1-efcd-ab89674523a1"),
+        ] {
+            assert_eq!(uuid(bytes(wire)), shown, "{wire}");
+        }
+    }
 }

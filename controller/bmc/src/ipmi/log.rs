@@ -1,5 +1,7 @@
 //! The system event log, the newest entries first.
 
+use std::collections::HashSet;
+
 use ipmi_client::command::GetSelInfo;
 use ipmi_client::sel::{Event, SelEntry, SensorEvent};
 
@@ -8,7 +10,7 @@ use crate::{BmcError, Health, LogEntry};
 
 /// Entries read at once, to forget those that are too old.
 const PAGE: usize = 64;
-/// More than any log has: one that goes on longer goes round in circles.
+/// More than any log has.
 const PAGES: usize = 1024;
 
 impl IpmiBmc {
@@ -19,16 +21,27 @@ impl IpmiBmc {
         }
         // The log can only be walked from its oldest entry on: ids have gaps.
         let mut newest = std::collections::VecDeque::new();
+        let mut seen = HashSet::new();
         let mut from = None;
-        for _ in 0..PAGES {
+        'log: for _ in 0..PAGES {
             let page = self.client.read_sel(from, PAGE).await.map_err(|error| self.explain(ACT, error))?;
-            newest.extend(page.entries);
+            for (record, why) in page.unreadable {
+                tracing::warn!(bmc = %self.address, record, %why, "cannot make out an entry of the event log");
+            }
+            for entry in page.entries {
+                // A log whose last entry names an earlier one as the next goes in circles; an id of 0 names nothing.
+                if entry.id != 0 && !seen.insert(entry.id) {
+                    break 'log;
+                }
+                newest.push_back(entry);
+            }
             newest.drain(..newest.len().saturating_sub(limit));
             from = page.next;
             if from.is_none() {
                 break;
             }
         }
+        newest.drain(..newest.len().saturating_sub(limit));
         Ok(newest.into_iter().rev().map(entry).collect())
     }
 }

@@ -12,6 +12,8 @@ mod sensors;
 mod tests;
 mod vendors;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use ipmi_client::command::Command;
 use ipmi_client::{Client, Login, Options};
@@ -21,6 +23,9 @@ use crate::{
     Address, Bmc, BmcError, BootOverride, Capabilities, ConsoleAccess, ConsoleStream, Credentials, Identity, Inventory,
     LogEntry, PowerAction, PowerState, ReadBack, Sensor,
 };
+
+/// For everything in one of a BMC's stores: a slow one takes a minute for a full log.
+const READS_WITHIN: Duration = Duration::from_secs(5 * 60);
 
 /// One BMC that speaks IPMI, with at most one session.
 pub(crate) struct IpmiBmc {
@@ -47,8 +52,23 @@ impl IpmiBmc {
             user: user.clone(),
             why: why.to_string(),
         })?;
+        let login = login.with_privilege(address.privilege());
         let client = Client::new(address.host(), address.port(), login, options);
         Ok(Self { address: address.clone(), user, client, patience })
+    }
+
+    /// Gives up reading `what`, which takes many commands, after `limit`: each has a deadline of its own, and a BMC that just
+    /// keeps them could be read for hours.
+    async fn within<T>(
+        &self,
+        limit: Duration,
+        what: &str,
+        reading: impl Future<Output = Result<T, BmcError>> + Send,
+    ) -> Result<T, BmcError> {
+        tokio::time::timeout(limit, reading).await.unwrap_or_else(|_| {
+            let why = format!("it was still telling {what}");
+            Err(BmcError::Unreachable { address: self.address.to_string(), deadline: limit, why })
+        })
     }
 
     /// Carries out `command` as a part of `act`.
@@ -80,23 +100,23 @@ impl Bmc for IpmiBmc {
     }
 
     async fn inventory(&self) -> Result<Inventory, BmcError> {
-        self.read_inventory().await
+        self.within(READS_WITHIN, "its inventory", self.read_inventory()).await
     }
 
     async fn sensors(&self) -> Result<Vec<Sensor>, BmcError> {
-        self.read_sensors().await
+        self.within(READS_WITHIN, "its sensors", self.read_sensors()).await
     }
 
     async fn log_entries(&self, limit: usize) -> Result<Vec<LogEntry>, BmcError> {
-        self.read_log(limit).await
+        self.within(READS_WITHIN, "its event log", self.read_log(limit)).await
     }
 
     async fn console(&self) -> Result<Vec<ConsoleAccess>, BmcError> {
         Ok(vec![self.console_access()])
     }
 
-    async fn open_console(&self) -> Result<Box<dyn ConsoleStream>, BmcError> {
-        self.open_serial().await
+    async fn open_console(&self, take_over: bool) -> Result<Box<dyn ConsoleStream>, BmcError> {
+        self.open_serial(take_over).await
     }
 
     async fn close(&self) {

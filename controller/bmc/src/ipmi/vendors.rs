@@ -26,6 +26,14 @@ pub(super) fn is_uefi_disk(device: BootDevice) -> bool {
     UEFI_DISKS.iter().any(|row| row.device == device)
 }
 
+/// Whether what a BMC reports of an override's lifetime and firmware interface is what it keeps.
+///
+/// Simulators made with pyghmi, virtualbmc above all, give no manufacturer, mark any flags as valid, and leave both bits
+/// clear whatever was written.
+pub(super) fn tells_boot_bits(manufacturer: u32) -> bool {
+    manufacturer != 0
+}
+
 /// Makers by name; others are shown by number.
 pub(super) fn maker(manufacturer: u32) -> Option<&'static str> {
     const MAKERS: [(u32, &str); 11] = [

@@ -76,6 +76,7 @@ pub(super) fn scrubbed(error: BmcError, login: Option<&Credentials>) -> BmcError
     match error {
         BmcError::Protocol { address, act, why } => BmcError::Protocol { address, act, why: clean(why) },
         BmcError::Refused { address, act, why } => BmcError::Refused { address, act, why: clean(why) },
+        BmcError::Uncertain { address, act, why } => BmcError::Uncertain { address, act, why: clean(why) },
         BmcError::Busy { address, act, why } => BmcError::Busy { address, act, why: clean(why) },
         BmcError::Unsupported { act, why } => BmcError::Unsupported { act, why: clean(why) },
         BmcError::BadCredentials { address, user, why } => BmcError::BadCredentials { address, user, why: clean(why) },

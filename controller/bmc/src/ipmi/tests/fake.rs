@@ -15,16 +15,21 @@ use crate::{BootDevice, BootFirmware, BootLifetime, Capability, Health, MediaKin
 
 const PASSWORD: &str = "password";
 
-async fn start(options: Options) -> (Arc<Host>, Server) {
+pub(super) async fn start(options: Options) -> (Arc<Host>, Server) {
     let host = Host::new(HostOptions::numbered(3));
     let server = Server::start(Arc::clone(&host), options).await.unwrap();
     (host, server)
 }
 
-fn bmc(server: &Server) -> IpmiBmc {
+pub(super) fn bmc(server: &Server) -> IpmiBmc {
+    within(server, Duration::from_secs(8))
+}
+
+/// Whose commands have so long.
+pub(super) fn within(server: &Server, deadline: Duration) -> IpmiBmc {
     let address = format!("ipmi://{}", server.address()).parse().unwrap();
     let options = ipmi_client::Options {
-        deadline: Duration::from_secs(8),
+        deadline,
         retransmit_after: Duration::from_millis(300),
         give_up_session_after: Duration::from_secs(1),
         ..ipmi_client::Options::default()
@@ -46,6 +51,7 @@ async fn who_it_is_and_what_it_has() {
     assert_eq!(identity.vendor.as_ref(), Some(&known.manufacturer));
     assert_eq!((identity.model.as_ref(), identity.serial.as_ref()), (Some(&known.model), Some(&known.serial)));
     assert_eq!((identity.firmware.as_deref(), identity.power), (Some("2.13"), Some(PowerState::Off)));
+    assert_eq!(identity.uuid, Some(known.uuid.to_string()));
     assert!(identity.remarks.is_empty());
 
     let inventory = bmc.inventory().await.unwrap();
@@ -54,6 +60,20 @@ async fn who_it_is_and_what_it_has() {
     assert_eq!(inventory.firmware[0].version.as_deref(), Some("2.13"));
     assert_eq!(inventory.gaps.len(), 1);
     assert_eq!((server.sessions_opened(), server.open_sessions()), (1, 1));
+}
+
+#[tokio::test]
+async fn an_address_may_ask_for_less_than_everything() {
+    let (host, server) = start(Options::default()).await;
+    host.users().add("operator", PASSWORD, "Operator");
+    let log_in = async |query: &str| {
+        let address = format!("ipmi://{}{query}", server.address()).parse().unwrap();
+        let bmc = IpmiBmc::new(&address, &Credentials::new("operator", PASSWORD)).unwrap();
+        bmc.power_state().await
+    };
+    let error = log_in("").await.unwrap_err();
+    assert!(matches!(error, BmcError::BadCredentials { .. }), "{error}");
+    assert_eq!(log_in("?privilegelevel=OPERATOR").await.unwrap(), PowerState::Off);
 }
 
 #[tokio::test]
@@ -100,21 +120,50 @@ async fn the_newest_entries_of_the_log_first() {
 }
 
 #[tokio::test]
+async fn a_log_that_goes_in_circles_is_read_once() {
+    // Shorter and longer than what is read at once.
+    for count in [3, 70] {
+        let (host, server) = start(Options::default()).await;
+        server.faults().log_goes_round = true;
+        for _ in 0..count {
+            host.log().add("OK", "something");
+        }
+        let entries = bmc(&server).log_entries(100).await.unwrap();
+        let ids: Vec<_> = entries.iter().map(|entry| entry.id.parse::<u32>().unwrap()).collect();
+        assert_eq!(ids, (1..=count).rev().collect::<Vec<_>>());
+        assert!(server.requests() < 2 * u64::from(count) + 70, "{}", server.requests());
+    }
+}
+
+#[tokio::test]
+async fn a_slow_bmc_is_not_read_for_ever() {
+    let (_host, server) = start(Options::default()).await;
+    let bmc = bmc(&server);
+    let error = bmc.within(Duration::from_millis(10), "its event log", std::future::pending::<Result<(), _>>()).await;
+    let said = error.unwrap_err().to_string();
+    assert!(said.ends_with("is unreachable: it was still telling its event log (gave up after 10ms)"), "{said}");
+}
+
+#[tokio::test]
 async fn the_console_is_a_stream() {
     let (_host, server) = start(Options::default()).await;
     let bmc = bmc(&server);
     assert_eq!(bmc.console().await.unwrap()[0].port, Some(server.address().port()));
-    let mut console = bmc.open_console().await.unwrap();
+    let mut console = bmc.open_console(false).await.unwrap();
     console.write_all(b"echo").await.unwrap();
     let mut back = [0; 4];
     tokio::time::timeout(Duration::from_secs(10), console.read_exact(&mut back)).await.unwrap().unwrap();
     assert_eq!(&back, b"echo");
-    drop(console);
-    // Whoever comes next takes it over, whether or not the last one has quite gone.
-    bmc.open_console().await.unwrap();
+    // Nobody loses it to somebody who does not say so.
+    let Err(error) = bmc.open_console(false).await else { panic!("two have one console") };
+    assert!(matches!(&error, BmcError::Busy { why, .. } if why.contains("somebody else has it")), "{error}");
+    console.write_all(b"mine").await.unwrap();
+    tokio::time::timeout(Duration::from_secs(10), console.read_exact(&mut back)).await.unwrap().unwrap();
+    assert_eq!(&back, b"mine");
+    bmc.open_console(true).await.unwrap();
 
     let (_host, server) = start(Options { sol_enabled: false, ..Options::default() }).await;
-    let Err(error) = self::bmc(&server).open_console().await else { panic!("a console that is switched off") };
+    let Err(error) = self::bmc(&server).open_console(false).await else { panic!("a console that is switched off") };
     assert!(matches!(&error, BmcError::Unsupported { why, .. } if why.contains("switched off")), "{error}");
 }
 
@@ -207,4 +256,20 @@ async fn q149_boot_flags_that_cannot_be_read_are_written_all_the_same() {
     let read_back = bmc(&server).set_boot_override(&BootOverride::once(BootDevice::Pxe)).await.unwrap();
     assert!(matches!(&read_back, ReadBack::Unverifiable(why) if why.contains("0x80")), "{read_back:?}");
     assert_eq!(host.boot_override().target, "Pxe");
+}
+
+#[tokio::test]
+async fn flags_kept_with_another_firmware_interface_are_no_success() {
+    use bessemer_fake_bmc::ipmi::Options as Fake;
+    for (manufacturer, contradicted) in [(674, true), (0, false)] {
+        let (host, server) = start(Fake { manufacturer, ..Fake::default() }).await;
+        server.faults().boot_flags_without_bits = true;
+        let result = bmc(&server).set_boot_override(&BootOverride::once(BootDevice::Pxe)).await;
+        match result {
+            Err(BmcError::Contradicted { read, .. }) => assert!(contradicted && read.contains("efi: false"), "{read}"),
+            Ok(ReadBack::Unverifiable(why)) => assert!(!contradicted, "{why}"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(host.boot_override().target, "Pxe");
+    }
 }

@@ -1,6 +1,7 @@
 //! The trait against OpenIPMI's `ipmi_sim`, whose chassis is files that say what really reached it.
 
 mod fake;
+mod power;
 #[path = "../../../../ipmi-client/tests/sim/mod.rs"]
 mod sim;
 
@@ -39,7 +40,7 @@ async fn a_first_boot_from_the_network() {
     let bmc = bmc(&sim, sim::USER, sim::PASSWORD);
     let identity = bmc.identify().await.unwrap();
     assert_eq!(identity.to_string(), "Acme · Box · firmware 9.08 · serial S123");
-    assert!(identity.uuid.unwrap().starts_with("a12345"));
+    assert!(identity.uuid.unwrap().starts_with("efcdab89-6745"));
     assert_eq!(bmc.power_state().await.unwrap(), PowerState::Off);
 
     let read_back = bmc.set_boot_override(&BootOverride::once(BootDevice::Pxe)).await.unwrap();
