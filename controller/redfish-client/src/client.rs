@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::answer::Answer;
 use crate::etag::ladder;
 use crate::retry::{Failure, is_unsent, is_worth_another, pause};
-use crate::session::{Door, Pass, end};
+use crate::session::{Door, Pass, leave};
 use crate::task;
 use crate::wire::{Request, Wire};
 use crate::{Action, Fault, Login, Options, RedfishError, Reference, Resource};
@@ -35,9 +35,9 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if let (Some(pass), Ok(runtime)) = (self.door.abandoned(), tokio::runtime::Handle::try_current()) {
+        if let (Some(held), Ok(runtime)) = (self.door.abandoned(), tokio::runtime::Handle::try_current()) {
             let wire = Arc::clone(&self.wire);
-            runtime.spawn(async move { end(&wire, &pass).await });
+            runtime.spawn(async move { leave(&held, &wire).await });
         }
     }
 }
@@ -244,7 +244,7 @@ impl Client {
         &self.inner.options
     }
 
-    pub(crate) fn wire(&self) -> &Wire {
+    pub(crate) fn wire(&self) -> &Arc<Wire> {
         &self.inner.wire
     }
 
@@ -335,15 +335,18 @@ impl Client {
             let alone = door.trial(&pass).await.map_err(|error| (error, None))?;
             let answer = wire.exchange(request, &pass.headers, until).await.map_err(|error| (error, None))?;
             let refusal = answer.refusal(request.method, &wire.url(request.to), door.user());
-            door.tried(&pass, refusal.as_ref()).await;
-            drop(alone);
-            match refusal {
-                None => return Ok(answer),
-                Some(RedfishError::Unauthorized { .. }) if refused.is_none() && pass.can_expire() => {
-                    refused = Some(pass.age);
-                }
-                Some(refusal) => return Err((refusal, answer.retry_after())),
+            let denied = matches!(refusal, Some(RedfishError::Unauthorized { .. }));
+            // A password that only stands in for a session is not wrong yet.
+            if denied && refused.is_none() && pass.is_second_best() {
+                refused = Some(pass.age);
+                continue;
             }
+            door.tried(&pass, request.to, refusal.as_ref()).await;
+            drop(alone);
+            return match refusal {
+                None => Ok(answer),
+                Some(refusal) => Err((refusal, answer.retry_after())),
+            };
         }
     }
 }

@@ -41,6 +41,8 @@ pub enum RedfishError {
         url: String,
         /// What rustls said, with the remedy.
         why: String,
+        /// Whether a client that speaks old TLS might get through.
+        old: bool,
     },
     /// No connection, or it broke.
     #[error("{method} {url}: {why}")]

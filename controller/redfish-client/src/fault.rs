@@ -73,6 +73,20 @@ impl Fault {
     pub fn has(&self, key: &str) -> bool {
         self.messages.iter().any(|message| message.key().eq_ignore_ascii_case(key))
     }
+
+    /// Whether the service says that no more sessions can be made: by a key of the base registry or of Dell's, or in
+    /// words.
+    pub(crate) fn is_about_session_limit(&self) -> bool {
+        const KEYS: [&str; 3] = ["SessionLimitExceeded", "CreateLimitReachedForResource", "RAC0218"];
+        const LIMITS: [&str; 6] = ["maximum", "limit", "exceed", "full", "too many", "exhausted"];
+        let says = |text: &str| {
+            let text = text.to_ascii_lowercase();
+            text.contains("session") && LIMITS.iter().any(|word| text.contains(word))
+        };
+        KEYS.iter().any(|key| self.has(key))
+            || self.messages.iter().any(|message| says(&message.text))
+            || self.text.as_deref().is_some_and(says)
+    }
 }
 
 impl Message {

@@ -13,6 +13,9 @@ use crate::{Client, RedfishError, Reference, Reply};
 /// Between two looks at a task, where the service does not say.
 const PERIOD: Duration = Duration::from_secs(2);
 
+/// The least between two looks, also where the service asks for none at all (`Retry-After: 0`).
+const LEAST: Duration = Duration::from_millis(200);
+
 /// How long a task is followed, and what is put up with.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -74,7 +77,7 @@ impl Client {
             match self.look_at_task(&task, end).await {
                 Ok((state, asked)) => {
                     away_since = None;
-                    wait = asked.unwrap_or(wait).min(self.options().longest_pause);
+                    wait = asked.unwrap_or(wait).max(LEAST).min(self.options().longest_pause);
                     progress(&state);
                     match state {
                         TaskState::Done => return Ok(TaskEnd::Done),

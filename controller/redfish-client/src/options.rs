@@ -42,7 +42,7 @@ impl Default for Options {
         Self {
             trust: Trust::System,
             connect_timeout: Duration::from_secs(15),
-            read_timeout: Duration::from_secs(60),
+            read_timeout: Duration::from_secs(120),
             deadline: Duration::from_secs(180),
             attempts: 5,
             longest_pause: Duration::from_secs(30),

@@ -57,13 +57,25 @@ impl Client {
     }
 
     async fn upload(&self, to: &Reference, kind: &str, file: Upload, until: Instant) -> Result<Reply, RedfishError> {
-        // The session is seen to before the stream is used up.
-        self.root().await?;
+        self.check_login().await?;
         let pass = self.door().pass(self.wire(), None, until).await?;
         let answer = self.wire().upload(to, kind, file, &pass.headers, until).await?;
         match answer.refusal(&Method::POST, &self.wire().url(to), self.door().user()) {
             Some(refusal) => Err(refusal),
             None => Ok(self.reply(&Method::POST, to, &answer)),
+        }
+    }
+
+    /// Sees to the session before a stream is used up: reads what is behind the login, as the root is not. Whatever else
+    /// is wrong there does not stand in the way.
+    async fn check_login(&self) -> Result<(), RedfishError> {
+        let root = self.root().await?;
+        let inside = ["SessionService", "UpdateService", "Managers"].into_iter().find_map(|name| root.link(name));
+        match self.read(&inside.unwrap_or_else(|| Reference::root().child("Systems"))).await {
+            Err(error @ (RedfishError::Unauthorized { .. } | RedfishError::PasswordChangeRequired { .. })) => {
+                Err(error)
+            }
+            _ => Ok(()),
         }
     }
 

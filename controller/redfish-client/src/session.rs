@@ -1,13 +1,14 @@
 //! How requests prove who makes them: one session per service, or the password with each request where there can be
 //! none.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::header::{self, HeaderName};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::Value;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, MutexGuard, OwnedMutexGuard};
 use tokio::time::Instant;
 
 use crate::resource::{link, look};
@@ -39,20 +40,27 @@ impl Pass {
     pub(crate) fn can_expire(&self) -> bool {
         self.session.is_some()
     }
+
+    /// Whether another login may get what this one does not: a session has run out, or the password goes along only
+    /// because there was no session to be had, at a service that may take it in no other way.
+    pub(crate) fn is_second_best(&self) -> bool {
+        self.can_expire() || self.until.is_some()
+    }
 }
 
 pub(crate) struct Door {
     login: Option<Login>,
     sessions: bool,
     pause: Duration,
-    held: Mutex<Held>,
+    /// Shared with the login that is under way, which outlives whoever asked for it.
+    held: Arc<Mutex<Held>>,
     /// Held by the first request that carries the password, until it is known to be good.
     trial: Mutex<()>,
     proven: AtomicBool,
 }
 
 #[derive(Default)]
-struct Held {
+pub(crate) struct Held {
     pass: Option<Pass>,
     refused: Option<Refused>,
 }
@@ -70,7 +78,7 @@ impl Door {
             login,
             sessions: options.sessions,
             pause: options.login_pause,
-            held: Mutex::default(),
+            held: Arc::default(),
             trial: Mutex::default(),
             proven: AtomicBool::new(false),
         }
@@ -81,13 +89,19 @@ impl Door {
     }
 
     /// What to send along. Logs in if that was not done yet, or if the pass of `refused` (an age) is still the current
-    /// one; that one's session is ended, so that there is never more than one.
+    /// one; that one's session is ended, so that there is never more than one. Who asks may stop waiting at any time:
+    /// a login that was begun is carried to its end, so that no session is made that nobody knows of.
     ///
     /// # Errors
     /// [`RedfishError::Unauthorized`] also without asking, soon after the service said so: of many calls at once only
     /// one tries a wrong password.
-    pub(crate) async fn pass(&self, wire: &Wire, refused: Option<u64>, until: Instant) -> Result<Pass, RedfishError> {
-        let mut held = self.held.lock().await;
+    pub(crate) async fn pass(
+        &self,
+        wire: &Arc<Wire>,
+        refused: Option<u64>,
+        until: Instant,
+    ) -> Result<Pass, RedfishError> {
+        let mut held = Arc::clone(&self.held).lock_owned().await;
         self.still_refused(&held)?;
         let now = Instant::now();
         let age = match held.pass.as_ref() {
@@ -97,27 +111,17 @@ impl Door {
             Some(stale) => stale.age + 1,
             None => 0,
         };
-        let stale = held.pass.take();
-        match self.enter(wire, age, until).await {
-            Ok(pass) => {
-                held.pass = Some(pass.clone());
-                if let Some(session) = stale.and_then(|stale| stale.session) {
-                    end(wire, &Pass { session: Some(session), ..pass.clone() }).await;
-                }
-                Ok(pass)
-            }
-            Err(error) => {
-                match &error {
-                    RedfishError::Unauthorized { url, fault, .. } => {
-                        let (url, fault) = (url.clone(), fault.clone());
-                        held.refused = Some(Refused { at: Instant::now(), url, fault });
-                    }
-                    // The old session is still to be ended.
-                    _ => held.pass = stale,
-                }
-                Err(error)
-            }
+        let Some(login) = self.login.clone() else {
+            return Ok(held.pass.insert(Pass { headers: HeaderMap::new(), age, session: None, until: None }).clone());
+        };
+        if !self.sessions {
+            return Ok(held.pass.insert(Pass { headers: basic(&login), age, session: None, until: None }).clone());
         }
+        let entering = tokio::spawn(enter(Arc::clone(wire), login, age, until, held));
+        entering.await.unwrap_or_else(|error| {
+            let (method, url) = (Method::POST, wire.url(&Reference::root()));
+            Err(RedfishError::Connection { method, url, why: format!("the login was cut short: {error}"), sent: true })
+        })
     }
 
     /// Before a request that carries the password itself: of many at once the first goes alone, until it is known that
@@ -134,16 +138,22 @@ impl Door {
         Ok(Some(alone))
     }
 
-    /// Notes what became of a request that carried the password itself.
-    pub(crate) async fn tried(&self, pass: &Pass, refusal: Option<&RedfishError>) {
+    /// Notes what became of a request for `at` that carried the password itself. A password that was good a moment ago
+    /// is not called wrong for one refusal, which may be the resource's own; for a second in a row it is.
+    pub(crate) async fn tried(&self, pass: &Pass, at: &Reference, refusal: Option<&RedfishError>) {
         if self.login.is_none() || pass.can_expire() {
             return;
         }
-        if let Some(RedfishError::Unauthorized { url, fault, .. }) = refusal {
-            let (url, fault) = (url.clone(), fault.clone());
-            self.held.lock().await.refused = Some(Refused { at: Instant::now(), url, fault });
-        } else {
-            self.proven.store(true, Ordering::Relaxed);
+        match refusal {
+            Some(RedfishError::Unauthorized { url, fault, .. }) => {
+                if !self.proven.swap(false, Ordering::Relaxed) {
+                    let (url, fault) = (url.clone(), fault.clone());
+                    self.held.lock().await.refused = Some(Refused { at: Instant::now(), url, fault });
+                }
+            }
+            // The root is shown to anyone, and a service that is starting has looked at no password.
+            None if *at != Reference::root() => self.proven.store(true, Ordering::Relaxed),
+            _ => {}
         }
     }
 
@@ -153,38 +163,68 @@ impl Door {
         Err(RedfishError::Unauthorized { url, user, fault })
     }
 
-    async fn enter(&self, wire: &Wire, age: u64, until: Instant) -> Result<Pass, RedfishError> {
-        let Some(login) = &self.login else {
-            return Ok(Pass { headers: HeaderMap::new(), age, session: None, until: None });
-        };
-        if !self.sessions {
-            return Ok(Pass { headers: basic(login), age, session: None, until: None });
-        }
-        Ok(match create(wire, login, age, until).await? {
-            Some(pass) => pass,
-            None => Pass { headers: basic(login), age, session: None, until: Some(Instant::now() + BASIC_FOR) },
-        })
+    /// Ends the session, if there is one, also when nobody waits for that any more.
+    pub(crate) async fn leave(&self, wire: &Arc<Wire>) {
+        let (held, wire) = (Arc::clone(&self.held), Arc::clone(wire));
+        // Fails only with the runtime itself.
+        let _ = tokio::spawn(async move { leave(&held, &wire).await }).await;
     }
 
-    /// Ends the session, if there is one.
-    pub(crate) async fn leave(&self, wire: &Wire) {
-        let Some(pass) = self.held.lock().await.pass.take() else { return };
-        end(wire, &pass).await;
-    }
-
-    /// The session that is left behind when nobody has ended it.
-    pub(crate) fn abandoned(&mut self) -> Option<Pass> {
-        self.held.get_mut().pass.take().filter(Pass::can_expire)
+    /// Where the session is that is left behind when nobody has ended it, or is just being made.
+    pub(crate) fn abandoned(&self) -> Option<Arc<Mutex<Held>>> {
+        let none = self.held.try_lock().is_ok_and(|held| !held.pass.as_ref().is_some_and(Pass::can_expire));
+        (!none).then(|| Arc::clone(&self.held))
     }
 }
 
+/// Ends the session that is held, if there is one.
+pub(crate) async fn leave(held: &Mutex<Held>, wire: &Wire) {
+    let pass = held.lock().await.pass.take();
+    if let Some(pass) = pass {
+        end(wire, &pass).await;
+    }
+}
+
+/// Logs in, keeps what came of it in `held`, and ends the session before.
+async fn enter(
+    wire: Arc<Wire>,
+    login: Login,
+    age: u64,
+    until: Instant,
+    mut held: OwnedMutexGuard<Held>,
+) -> Result<Pass, RedfishError> {
+    let pass = match create(&wire, &login, age, until).await {
+        Ok(Some(pass)) => pass,
+        Ok(None) => Pass { headers: basic(&login), age, session: None, until: Some(Instant::now() + BASIC_FOR) },
+        // The old session stays where it is: it is still to be ended.
+        Err(error) => {
+            if let RedfishError::Unauthorized { url, fault, .. } = &error {
+                let (url, fault) = (url.clone(), fault.clone());
+                held.refused = Some(Refused { at: Instant::now(), url, fault });
+            }
+            return Err(error);
+        }
+    };
+    // Ended before the door opens again: there is never more than one.
+    let stale = held.pass.replace(pass.clone());
+    if let Some(session) = stale.and_then(|stale| stale.session) {
+        end(&wire, &Pass { session: Some(session), ..pass.clone() }).await;
+    }
+    Ok(pass)
+}
+
 /// Tells the service that the session is over; its table of sessions is short, and a full one locks people out.
-pub(crate) async fn end(wire: &Wire, pass: &Pass) {
+async fn end(wire: &Wire, pass: &Pass) {
     let Some(session) = &pass.session else { return };
     let request = Request { method: &Method::DELETE, to: session, body: None, if_match: None };
     if let Err(error) = wire.exchange(request, &pass.headers, Instant::now() + GOODBYE).await {
         tracing::debug!(%error, "session not ended");
     }
+}
+
+/// Whether a service that answers so is starting or busy: a moment later it makes sessions.
+fn is_passing(status: StatusCode) -> bool {
+    matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
 }
 
 /// A new session; none where the service does not make one and the password must go with each request: it has no
@@ -196,7 +236,9 @@ async fn create(wire: &Wire, login: &Login, age: u64, until: Instant) -> Result<
     let answer = wire.exchange(request, &HeaderMap::new(), until).await?;
     if let Some(refusal) = answer.refusal(&Method::POST, &wire.url(&place), login.user()) {
         return match refusal {
-            RedfishError::Refused { status, fault, .. } if status != StatusCode::FORBIDDEN => {
+            RedfishError::Refused { status, ref fault, .. }
+                if status != StatusCode::FORBIDDEN && (!is_passing(status) || fault.is_about_session_limit()) =>
+            {
                 tracing::info!(service = wire.url(&place), %status, %fault, "no session to be had, using basic authentication");
                 Ok(None)
             }

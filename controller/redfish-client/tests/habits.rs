@@ -137,6 +137,10 @@ async fn q18_a_slow_answer_is_waited_for_longer_than_a_connection() {
     read(5_000).root().await.unwrap();
     let error = read(50).root().await.unwrap_err().to_string();
     assert!(error.ends_with("no answer within 50ms"), "{error}");
+    // And of itself a client waits for the minute and more that they take.
+    let usual = Options::default();
+    assert!(usual.read_timeout >= Duration::from_secs(90) && usual.deadline > usual.read_timeout, "{usual:?}");
+    assert!(usual.connect_timeout < usual.read_timeout / 4, "{usual:?}");
 }
 
 #[tokio::test]

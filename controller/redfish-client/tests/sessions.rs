@@ -4,6 +4,9 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use common::{Seen, Service, answer, ok, root, status};
 use redfish_client::{Client, Login, Options, RedfishError, Reference};
 use serde_json::json;
@@ -150,15 +153,126 @@ async fn a_refused_password_is_tried_no_further() {
 
 #[tokio::test]
 async fn q24_a_full_table_of_sessions_falls_back_to_the_password() {
+    for (code, full) in [
+        (503, r#"{"error":{"@Message.ExtendedInfo":[{"MessageId":"IDRAC.2.8.RAC0218"}]}}"#),
+        (503, r#"{"error":{"message":"The maximum number of user sessions has been reached."}}"#),
+        (400, r#"{"error":{"@Message.ExtendedInfo":[{"MessageId":"Base.1.8.SessionLimitExceeded"}]}}"#),
+    ] {
+        let service = Service::start(move |seen, _| match (seen.path.as_str(), seen.header("authorization")) {
+            ("/redfish/v1", None) => root(),
+            ("/redfish/v1/Sessions", _) => answer(code, &[], full),
+            (_, Some("Basic YWRtaW46czNjcjN0")) => ok(&json!({"Id": "1"})),
+            _ => status(401),
+        });
+        let service = service.await;
+        assert_eq!(service.client(|_| ()).get("/redfish/v1/Systems/1").await.unwrap().text("Id"), Some("1"));
+        let logins = service.lines().iter().filter(|line| *line == "POST /redfish/v1/Sessions").count();
+        assert_eq!(logins, 1, "{code} {full}");
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_starts_is_asked_again_for_a_session() {
+    for (code, starting) in [(503, ""), (503, "<html>starting</html>"), (429, "")] {
+        let service = Service::start(move |seen, before| match (seen.path.as_str(), before) {
+            ("/redfish/v1", _) => root(),
+            ("/redfish/v1/Sessions", 0 | 1) => answer(code, &[], starting),
+            ("/redfish/v1/Sessions", _) => created(before),
+            _ if seen.header("x-auth-token").is_some() => ok(&json!({"Id": "1"})),
+            _ => status(401),
+        });
+        let service = service.await;
+        service.client(|_| ()).get("/redfish/v1/Systems/1").await.unwrap();
+        assert!(service.seen().iter().all(|seen| seen.header("authorization").is_none()), "{:?}", service.lines());
+    }
+}
+
+#[tokio::test]
+async fn where_the_password_does_not_do_for_a_session_another_is_asked_for() {
     let full = r#"{"error":{"@Message.ExtendedInfo":[{"MessageId":"IDRAC.2.8.RAC0218"}]}}"#;
-    let service = Service::start(move |seen, _| match (seen.path.as_str(), seen.header("authorization")) {
-        ("/redfish/v1", None) => root(),
-        ("/redfish/v1/Sessions", _) => answer(503, &[], full),
-        (_, Some("Basic YWRtaW46czNjcjN0")) => ok(&json!({"Id": "1"})),
+    let service = Service::start(move |seen, before| match (seen.path.as_str(), before) {
+        ("/redfish/v1", _) => root(),
+        ("/redfish/v1/Sessions", 0) => answer(503, &[], full),
+        ("/redfish/v1/Sessions", _) => created(before),
+        _ if seen.header("x-auth-token").is_some() => ok(&json!({"Id": "1"})),
         _ => status(401),
     });
     let service = service.await;
-    assert_eq!(service.client(|_| ()).get("/redfish/v1/Systems/1").await.unwrap().text("Id"), Some("1"));
+    let client = service.client(|_| ());
+    client.get("/redfish/v1/Systems/1").await.unwrap();
+    client.get("/redfish/v1/Systems/1").await.unwrap();
+    let passwords = service.seen().iter().filter(|seen| seen.header("authorization").is_some()).count();
+    assert_eq!(passwords, 1);
+}
+
+#[tokio::test]
+async fn a_session_is_ended_also_when_nobody_waited_for_it() {
+    let asked = Arc::new(tokio::sync::Notify::new());
+    let tell = Arc::clone(&asked);
+    let service = Service::start(move |seen, before| match (seen.method.as_str(), seen.path.as_str()) {
+        ("GET", "/redfish/v1") => root(),
+        ("POST", "/redfish/v1/Sessions") => {
+            tell.notify_one();
+            created(before)
+        }
+        ("DELETE", _) => status(204),
+        _ => ok(&json!({"Id": "1"})),
+    });
+    let service = service.await;
+    let client = service.client(|_| ());
+    tokio::select! {
+        biased;
+        () = asked.notified() => {}
+        _ = client.get("/redfish/v1/Systems/1") => panic!("it was to be given up before"),
+    }
+    client.close().await;
+    assert_eq!(service.lines(), ["GET /redfish/v1", "POST /redfish/v1/Sessions", "DELETE /redfish/v1/Sessions/0"]);
+}
+
+#[tokio::test]
+async fn what_anyone_may_see_proves_no_password() {
+    let service = Service::start(|seen, _| match seen.path.as_str() {
+        "/redfish/v1" => root(),
+        "/redfish/v1/starting" => status(503),
+        _ => status(401),
+    });
+    let service = service.await;
+    let client = service.client(|options| {
+        options.sessions = false;
+        options.attempts = 1;
+    });
+    client.root().await.unwrap();
+    client.get("/redfish/v1/starting").await.unwrap_err();
+    let act = Reference::parse("/redfish/v1/act").unwrap();
+    let nothing = json!({});
+    futures::future::join_all((0..10).map(|_| client.post(&act, &nothing))).await;
+    let tries = service.lines().iter().filter(|line| *line == "POST /redfish/v1/act").count();
+    assert_eq!(tries, 1);
+}
+
+/// A 401 of one resource, as for want of a licence, is not a wrong password where that was good just now.
+#[tokio::test]
+async fn q94_a_resource_that_refuses_locks_nobody_out() {
+    let changed = Arc::new(AtomicBool::new(false));
+    let now = Arc::clone(&changed);
+    let service = Service::start(move |seen, _| match seen.path.as_str() {
+        "/redfish/v1/Licensed" => status(401),
+        _ if now.load(Ordering::SeqCst) => status(401),
+        _ => ok(&json!({"Id": "1"})),
+    });
+    let service = service.await;
+    let client = service.simple();
+    for _ in 0..3 {
+        client.get("/redfish/v1/Systems/1").await.unwrap();
+        client.get("/redfish/v1/Licensed").await.unwrap_err();
+    }
+    // A password that was changed meanwhile is not tried for ever.
+    changed.store(true, Ordering::SeqCst);
+    let before = service.seen().len();
+    for _ in 0..5 {
+        client.get("/redfish/v1/Systems/1").await.unwrap_err();
+    }
+    assert_eq!(service.seen().len() - before, 1);
 }
 
 #[tokio::test]

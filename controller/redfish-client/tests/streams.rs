@@ -104,3 +104,27 @@ async fn a_body_that_comes_packed_unasked_is_unpacked() {
     let client = service.await.simple();
     assert_eq!(client.get("/redfish/v1/packed").await.unwrap().text("Id"), Some("BiosAttributeRegistry"));
 }
+
+/// A stream cannot be sent again: a session that ran out is found out before it is used up.
+#[tokio::test]
+async fn a_session_that_ran_out_is_renewed_before_a_file_is_pushed() {
+    let service = Service::start(|seen, before| match seen.line().as_str() {
+        "GET /redfish/v1" => root(),
+        "POST /redfish/v1/Sessions" => {
+            let (token, place) = (format!("t{before}"), format!("/redfish/v1/Sessions/{before}"));
+            answer(201, &[("X-Auth-Token", &token), ("Location", &place)], "")
+        }
+        "GET /redfish/v1/Managers/1" if seen.header("x-auth-token") == Some("t0") => ok(&json!({"Id": "1"})),
+        _ if seen.header("x-auth-token") != Some("t1") => status(401),
+        "POST /redfish/v1/upload" => status(202),
+        _ => status(404),
+    });
+    let service = service.await;
+    let client = service.client(|_| ());
+    client.get("/redfish/v1/Managers/1").await.unwrap();
+    let bytes = stream::iter([Ok(Bytes::from_static(b"image"))]).boxed();
+    let file = Upload { name: "x.bin".to_owned(), length: 5, bytes };
+    client.push_raw(&at("/redfish/v1/upload"), file, Instant::now() + Duration::from_secs(10)).await.unwrap();
+    let uploads: Vec<_> = service.seen().into_iter().filter(|seen| seen.path == "/redfish/v1/upload").collect();
+    assert_eq!((uploads.len(), &uploads[0].bytes[..]), (1, &b"image"[..]));
+}

@@ -179,6 +179,19 @@ async fn a_restart_in_the_middle_is_lived_through() {
     assert_eq!(client.follow_task(&at("/redfish/v1/Tasks/lost"), &how, |_| ()).await.unwrap(), TaskEnd::Vanished);
 }
 
+/// `Retry-After: 0` does not mean without a pause.
+#[tokio::test]
+async fn a_task_is_not_asked_for_without_a_pause() {
+    let service = Service::start(|_, _| answer(202, &[("Retry-After", "0")], r#"{"TaskState":"Running"}"#)).await;
+    let client = service.client(|options| {
+        options.sessions = false;
+        options.longest_pause = Duration::from_secs(30);
+    });
+    let how = Follow::within(Duration::from_millis(700));
+    client.follow_task(&at("/redfish/v1/Tasks/8"), &how, |_| ()).await.unwrap_err();
+    assert!((1..=4).contains(&service.seen().len()), "{}", service.seen().len());
+}
+
 #[tokio::test]
 async fn an_outage_and_patience_both_end() {
     let service = Service::start(|seen, _| match seen.path.as_str() {

@@ -18,8 +18,8 @@ impl Wire {
                 return RedfishError::Certificate { url, why: certificate_problem(problem) };
             }
             Some(problem) if !answering => {
-                if let Some(why) = handshake_problem(problem) {
-                    return RedfishError::Handshake { url, why };
+                if let Some((why, old)) = handshake_problem(problem) {
+                    return RedfishError::Handshake { url, why, old };
                 }
             }
             _ => {}
@@ -89,17 +89,17 @@ fn certificate_problem(problem: &rustls::CertificateError) -> String {
     }
 }
 
-/// What the handshake failed of, with the remedy; none for what another attempt may mend.
-fn handshake_problem(problem: &rustls::Error) -> Option<String> {
+/// What the handshake failed of, with the remedy, and whether that is old TLS; none for what another attempt may mend.
+fn handshake_problem(problem: &rustls::Error) -> Option<(String, bool)> {
     use rustls::AlertDescription as Alert;
     match problem {
         rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType) => {
-            Some("what answers there is not tls; use http:// if that is meant, or another port".to_owned())
+            Some(("what answers there is not tls; use http:// if that is meant, or another port".to_owned(), false))
         }
         rustls::Error::PeerIncompatible(_)
         | rustls::Error::AlertReceived(
             Alert::ProtocolVersion | Alert::HandshakeFailure | Alert::InsufficientSecurity,
-        ) => Some(format!("{problem}; it speaks only what is not safe any more: {OLD}")),
+        ) => Some((format!("{problem}; it speaks only what is not safe any more: {OLD}"), true)),
         _ => None,
     }
 }

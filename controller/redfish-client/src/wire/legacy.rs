@@ -120,7 +120,7 @@ impl Legacy {
     }
 
     async fn connect(&self, url: &str) -> Result<SslStream<TcpStream>, RedfishError> {
-        let failed = |why: String| RedfishError::Handshake { url: url.to_owned(), why };
+        let failed = |why: String| RedfishError::Handshake { url: url.to_owned(), why, old: false };
         let tcp = TcpStream::connect((self.host.as_str(), self.port)).await;
         let tcp = tcp.map_err(|error| RedfishError::Connection {
             method: http::Method::GET,

@@ -82,7 +82,18 @@ impl Wire {
         }))
     }
 
+    /// The client of long exchanges, which speaks by rustls alone.
     fn patient(&self) -> Result<&reqwest::Client, RedfishError> {
+        #[cfg(feature = "legacy-tls")]
+        if self.legacy.as_ref().is_some_and(super::legacy::Legacy::is_needed) {
+            return Err(RedfishError::Handshake {
+                url: self.url(&Reference::root()),
+                why: "it speaks only old tls, by which neither files nor streams of events are carried; let it fetch \
+                      the file from a server, and read its log instead of its events"
+                    .to_owned(),
+                old: false,
+            });
+        }
         if let Some(client) = self.patient.get() {
             return Ok(client);
         }
