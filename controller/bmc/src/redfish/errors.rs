@@ -7,6 +7,13 @@ use super::RedfishBmc;
 use crate::media::shown_within;
 use crate::{BmcError, Credentials};
 
+/// What leads to old TLS from here; see [`super::client`].
+const OLD_TLS: &str = if cfg!(feature = "legacy-tls") {
+    "bessemer does so where it does not verify the certificate of the bmc: disable its verification"
+} else {
+    "bessemer does so when it is built with the feature legacy-tls, where it does not verify the certificate of the bmc"
+};
+
 impl RedfishBmc {
     pub(super) fn explain(&self, act: &str, error: RedfishError) -> BmcError {
         let (address, act) = (self.address.to_string(), act.to_owned());
@@ -19,8 +26,11 @@ impl RedfishBmc {
             RedfishError::Unauthorized { .. } | RedfishError::PasswordChangeRequired { .. } => {
                 BmcError::BadCredentials { address, user: self.user.clone(), why }
             }
-            RedfishError::Refused { status: StatusCode::FORBIDDEN, .. } => {
+            RedfishError::Refused { status: StatusCode::FORBIDDEN, ref fault, .. } if is_about_the_user(fault) => {
                 BmcError::BadCredentials { address, user: self.user.clone(), why: format!("{act}: {why}") }
+            }
+            RedfishError::Handshake { old: true, .. } => {
+                BmcError::BadAddress { address, problem: format!("{why}; {OLD_TLS}") }
             }
             RedfishError::Address { .. }
             | RedfishError::Trust { .. }
@@ -88,8 +98,68 @@ pub(super) fn scrubbed(error: BmcError, login: Option<&Credentials>) -> BmcError
     }
 }
 
+/// Whether a service that forbids something does so because of who asks: it says so, or nothing at all. Else it is the
+/// state of the server or of the one resource (a lockdown, a setting), which no other user changes.
+fn is_about_the_user(fault: &Fault) -> bool {
+    const KEYS: [&str; 5] = [
+        "InsufficientPrivilege",
+        "AccessDenied",
+        "ResourceAtUriUnauthorized",
+        "NoValidSession",
+        "InsufficientPrivileges",
+    ];
+    let about = |text: &str| ["privilege", "permission", "credential"].iter().any(|word| text.contains(word));
+    let text = fault.to_string().to_ascii_lowercase();
+    *fault == Fault::default() || KEYS.iter().any(|key| fault.has(key)) || about(&text)
+}
+
 /// Whether a service refuses for want of a licence.
 fn is_about_a_licence(fault: &Fault) -> bool {
     let about = |text: &str| ["license", "licence"].iter().any(|word| text.to_ascii_lowercase().contains(word));
     fault.messages.iter().any(|message| about(&message.id) || about(&message.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+    use redfish_client::Options;
+    use serde_json::json;
+
+    use super::*;
+    use crate::power::Patience;
+
+    fn explained(error: RedfishError) -> BmcError {
+        let (address, user) = ("redfish://192.0.2.7".parse().unwrap(), Credentials::new("admin", "secret"));
+        let patience = Patience { settles_within: std::time::Duration::from_secs(1) };
+        RedfishBmc::with(&address, &user, Options::default(), patience).unwrap().explain("reset", error)
+    }
+
+    #[test]
+    fn what_is_forbidden_for_a_state_is_no_matter_of_the_password() {
+        for (id, text, about_the_user) in [
+            ("Base.1.8.InsufficientPrivilege", "There are insufficient privileges.", true),
+            ("Base.1.8.AccessDenied", "While attempting to access the resource.", true),
+            ("Vendor.1.0.X", "The user has no permission for this.", true),
+            ("", "", true),
+            ("IDRAC.2.8.SYS484", "The system is in lockdown mode.", false),
+            ("Vendor.1.0.Y", "The setting is not changeable while the host is on.", false),
+        ] {
+            let fault = Fault::of(&json!({"@Message.ExtendedInfo": [{"MessageId": id, "Message": text}]}));
+            let (method, url) = (Method::POST, "https://192.0.2.7/redfish/v1/Systems/1".to_owned());
+            let error = explained(RedfishError::Refused { method, url, status: StatusCode::FORBIDDEN, fault });
+            assert_eq!(matches!(error, BmcError::BadCredentials { .. }), about_the_user, "{id}: {error:?}");
+            assert_eq!(error.is_transient(), !about_the_user, "{id}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn old_tls_names_a_way_that_is_there() {
+        let of = |old: bool| {
+            let (url, why) = ("https://192.0.2.7/".to_owned(), "no version in common".to_owned());
+            explained(RedfishError::Handshake { url, why, old }).to_string()
+        };
+        let way = if cfg!(feature = "legacy-tls") { "disable its verification" } else { "the feature legacy-tls" };
+        assert!(of(true).contains(way), "{}", of(true));
+        assert!(!of(false).contains(way), "{}", of(false));
+    }
 }
