@@ -80,26 +80,54 @@ fn module(root: &Path, file: &Path) -> Vec<String> {
     parts
 }
 
-/// Whether `text` has a test function `name`.
+/// Whether `text` has a test function `name` that is run.
 fn has_test(text: &str, name: &str) -> bool {
     let signature = format!("fn {name}(");
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     lines.iter().enumerate().any(|(at, line)| {
         let is_function = line.strip_prefix("async ").unwrap_or(line).starts_with(&signature);
         let above = lines[..at].iter().rev().take_while(|line| line.starts_with("#[") || line.starts_with("//"));
-        is_function && above.into_iter().any(|line| line.starts_with("#[") && line.contains("test"))
+        let is = |line: &&str, attributes: [&str; 2]| attributes.iter().any(|attribute| line.starts_with(attribute));
+        let above: Vec<&str> = above.copied().collect();
+        is_function
+            && above.iter().any(|line| is(line, ["#[test]", "#[tokio::test"]))
+            && !above.iter().any(|line| is(line, ["#[ignore", "#[cfg("]))
     })
+}
+
+/// The files of the crate `name`, with its folder.
+fn files_of(name: &str) -> Result<(PathBuf, Vec<PathBuf>), String> {
+    let (_, folder) = CRATES.iter().find(|(known, _)| *known == name).ok_or_else(|| format!("no crate {name}"))?;
+    let root = here().join(folder);
+    let mut files = Vec::new();
+    sources(&root.join("src"), &mut files);
+    sources(&root.join("tests"), &mut files);
+    Ok((root, files))
+}
+
+/// Whether `place` is a module of ours, or a row of the quirks; what is in brackets behind it is for people.
+fn handles(place: &str) -> Result<(), String> {
+    let place = place.split(" (").next().unwrap_or(place);
+    if let Some(row) = place.strip_prefix("row ") {
+        let (id, table) = row.split_once(" of ").ok_or("no row of a table")?;
+        let (root, files) = files_of("bessemer_bmc")?;
+        let mark = format!("id: \"{id}\"");
+        let inside = files.iter().filter(|file| module(&root, file).join("::").starts_with("redfish::quirks"));
+        let found = inside.into_iter().any(|file| fs::read_to_string(file).unwrap().contains(&mark));
+        return if table == "bessemer_bmc::redfish::quirks" && found { Ok(()) } else { Err(format!("no row {id}")) };
+    }
+    let (of, modules) = place.split_once("::").ok_or("no crate::module")?;
+    let (root, files) = files_of(of)?;
+    let ours = files.iter().filter(|file| file.starts_with(root.join("src")));
+    let found = ours.into_iter().any(|file| module(&root, file).join("::") == modules);
+    if found { Ok(()) } else { Err(format!("no module {place}")) }
 }
 
 /// Whether `name` is a test of ours: its crate, its module, its function.
 fn is_there(name: &str) -> Result<(), String> {
     let parts: Vec<&str> = name.split("::").collect();
     let [of, modules @ .., function] = parts.as_slice() else { return Err("no crate::module::function".to_owned()) };
-    let (_, folder) = CRATES.iter().find(|(known, _)| known == of).ok_or_else(|| format!("no crate {of}"))?;
-    let root = here().join(folder);
-    let mut files = Vec::new();
-    sources(&root.join("src"), &mut files);
-    sources(&root.join("tests"), &mut files);
+    let (root, files) = files_of(of)?;
     let found = files.iter().any(|file| {
         let module = module(&root, file);
         let inside = modules.len().checked_sub(module.len()).map(|_| modules.split_at(module.len()));
@@ -134,6 +162,9 @@ fn every_row_is_of_the_list_and_names_tests_that_are_there() {
             (Some(_), None) | (None, Some(_)) => {}
             _ => complain("is handled or left, one of them".to_owned()),
         }
+        if let Some(Err(problem)) = row.handled.as_deref().map(handles) {
+            complain(problem);
+        }
         for test in &row.tests {
             if let Err(problem) = is_there(test) {
                 complain(format!("{test}: {problem}"));
@@ -149,6 +180,33 @@ fn every_row_is_of_the_list_and_names_tests_that_are_there() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     assert!(missing.is_empty(), "not in the register: {}", missing.join(" "));
     assert!(handled >= FLOOR, "{handled} handled, {FLOOR} at least");
+}
+
+#[test]
+fn a_place_that_handles_nothing_is_found_out() {
+    handles("bessemer_bmc::redfish::boot (told, and nothing is chosen by it)").unwrap();
+    handles("row Q70 of bessemer_bmc::redfish::quirks").unwrap();
+    for wrong in [
+        "bessemer_bmc::redfish::no_such_module",
+        "row Q3 of bessemer_bmc::redfish::quirks",
+        "row Q70 of elsewhere",
+        "bessemer_bmc::quirks",
+        "somewhere",
+    ] {
+        assert!(handles(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn what_is_not_run_is_no_test() {
+    let run = [
+        "#[test]\nfn t() {}",
+        "#[tokio::test]\nasync fn t() {}",
+        "#[tokio::test(start_paused = true)]\nasync fn t() {}",
+    ];
+    let not = ["fn t() {}", "#[cfg(test)]\nfn t() {}", "#[test]\n#[ignore]\nfn t() {}", "// #[test]\nfn t() {}"];
+    assert!(run.iter().all(|text| has_test(text, "t")));
+    assert!(!not.iter().any(|text| has_test(text, "t")));
 }
 
 #[test]

@@ -177,6 +177,36 @@ async fn q42_q53_a_bmc_with_a_boot_order_only_is_given_another_order() {
     assert!(error.contains("its boot order has no disk"), "{error}");
 }
 
+/// Entries are told with their names behind a colon, and written without.
+#[tokio::test]
+async fn q54_entries_with_names_behind_them_are_written_by_their_keys() {
+    let (disk, network) = ("Boot0019: ubuntu", "Boot0003: UEFI PXEv4 (MAC:0040A696A681)");
+    let option = |key: &str, path: &str| json!({"BootOptionReference": key, "UefiDevicePath": path});
+    let bmc = Scripted::start(move |seen, before| {
+        let changed = before.iter().any(|seen| seen.method == "PATCH");
+        let order = if changed { [network, disk] } else { [disk, network] };
+        let options = format!("{SYSTEM}/BootOptions");
+        match (seen.method.as_str(), seen.path.strip_prefix(SYSTEM)) {
+            ("PATCH", _) if seen.body == json!({"Boot": {"BootOrder": ["Boot0003", "Boot0019"]}}) => status(204),
+            ("PATCH", _) => refusal(400, "Base.1.8.PropertyValueNotInList"),
+            (_, Some("")) => {
+                let boot = json!({"Boot": {"BootOrder": order, "BootOptions": {"@odata.id": options}}});
+                ok(&system("On", &["On"], boot))
+            }
+            (_, Some("/BootOptions")) => ok(&json!({"Members": [
+                {"@odata.id": format!("{options}/1")}, {"@odata.id": format!("{options}/2")},
+            ]})),
+            (_, Some("/BootOptions/1")) => ok(&option("Boot0019", "HD(1,GPT)")),
+            (_, Some("/BootOptions/2")) => ok(&option("Boot0003", "PciRoot(0x2)/MAC(0040A696A681,0x1)")),
+            _ => status(404),
+        }
+    });
+    let bmc = bmc.await;
+    let lasting = BootOverride { lifetime: BootLifetime::Persistent, ..once(BootDevice::Pxe) };
+    assert_eq!(bmc.bmc().set_boot_override(&lasting).await.unwrap(), ReadBack::Confirmed);
+    assert_eq!(lines(&bmc), [format!("PATCH {SYSTEM}")]);
+}
+
 #[tokio::test]
 async fn q58_a_dell_boots_from_its_virtual_drive_by_attributes() {
     let Some(dump) = Dump::load("dell-r750-idrac9-6.00") else { return };

@@ -21,10 +21,42 @@ async fn real_bmcs_tell_the_newest_first() {
                 "Lclog 83432 2024-08-08T18:47:42-05:00 The requested SecureBoot Certificate Export operation",
             ],
         ),
-        ("dell-r630-idrac8-2.81", "", &["LC", "LC", "LC"]),
-        ("hpe-dl385gen10plusv2-ilo5-2.72", "", &["IEL", "IEL", "IEL"]),
-        ("intel-s2600bpb-1.93", "", &["RedfishLog", "RedfishLog", "RedfishLog"]),
-        ("supermicro-x10-b", "", &["Log1", "Log1", "Log1"]),
+        (
+            "dell-r630-idrac8-2.81",
+            "",
+            &[
+                "LC 823 2022-07-01T01:17:19-05:00 Successfully logged in using root, from 172.16.31.5 and REDFISH.",
+                "LC 822 2022-07-01T01:10:01-05:00 The session for root",
+                "LC 821 2022-07-01T00:50:31-05:00 Successfully logged in using root, from 172.16.31.5 and REDFISH.",
+            ],
+        ),
+        (
+            "hpe-dl385gen10plusv2-ilo5-2.72",
+            "",
+            &[
+                "IEL 5 2024-08-15T18:16:20Z Browser login: root - 192.168.248.27(DNS name not found).",
+                "IEL 4 2024-08-15T18:15:27Z Browser logout",
+                "IEL 3 2024-08-15T18:15:27Z Browser login",
+            ],
+        ),
+        (
+            "intel-s2600bpb-1.93",
+            "",
+            &[
+                "RedfishLog 10 2020-10-19T20:46:22+00:00 Priority:6 login failed: root",
+                "RedfishLog 9 2020-10-19T20:46:21",
+                "RedfishLog 8 2020-10-19T20:46:21",
+            ],
+        ),
+        (
+            "supermicro-x10-b",
+            "",
+            &[
+                "Log1 65 2020-02-25T17:13:16+00:00 [ OEM ] Activate Node Product Key",
+                "Log1 64 2018-08-12T12:57:47+00:00 [ OEM ] Correctable ECC @DIMMB1",
+                "Log1 63 2018-08-12T12:51:20",
+            ],
+        ),
         ("dmtf-public-rackmount1", "", &["Log1 ", "Log1 ", "Log "]),
         ("hpe-cray-ex4252-4node", "/redfish/v1/Systems/Node0", &["EventLog", "EventLog"]),
     ];

@@ -282,9 +282,12 @@ async fn q94_a_missing_licence_is_said() {
             }
         })
     });
-    let error = bmc.await.bmc().insert_media(&Medium::cd(URL)).await.unwrap_err();
+    let bmc = bmc.await.bmc();
+    let error = bmc.insert_media(&Medium::cd(URL)).await.unwrap_err();
     assert!(matches!(&error, BmcError::Unsupported { .. }), "{error:?}");
     assert!(error.to_string().contains("SFT-DCMS-SINGLE"), "{error}");
+    // It is no wrong password, which would lock out what needs no licence.
+    assert_eq!(bmc.media().await.unwrap().len(), 1);
 }
 
 #[tokio::test]

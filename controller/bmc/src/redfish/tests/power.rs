@@ -23,11 +23,16 @@ async fn q61_what_is_there_already_is_done() {
     for (power, action, code, id) in [
         ("On", PowerAction::On, 409, "IDRAC.2.8.PSU501"),
         ("Off", PowerAction::ForceOff, 400, "iLO.2.14.InvalidOperationForSystemState"),
-        ("Off", PowerAction::GracefulOff, 409, "IDRAC.2.8.PSU501"),
     ] {
         let script = move |seen: &Seen, _: &[Seen]| if seen.reset().is_some() { refusal(code, id) } else { at(power) };
-        Scripted::start(script).await.bmc().power(action).await.unwrap();
+        let bmc = Scripted::start(script).await;
+        bmc.bmc().power(action).await.unwrap();
+        assert_eq!(bmc.resets().len(), 1, "{action:?}");
     }
+    // Where nothing is to be done, nothing is asked for.
+    let off = Scripted::start(|seen, _| if seen.reset().is_some() { status(500) } else { at("Off") }).await;
+    off.bmc().power(PowerAction::GracefulOff).await.unwrap();
+    assert!(off.resets().is_empty());
     // A restart of what is off is no restart.
     let off = Scripted::start(|seen, _| match seen.reset() {
         Some(_) => refusal(400, "iLO.2.14.InvalidOperationForSystemState"),
