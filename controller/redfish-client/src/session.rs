@@ -145,11 +145,10 @@ impl Door {
             return;
         }
         match refusal {
+            Some(RedfishError::Unauthorized { .. }) if self.proven.swap(false, Ordering::Relaxed) => {}
             Some(RedfishError::Unauthorized { url, fault, .. }) => {
-                if !self.proven.swap(false, Ordering::Relaxed) {
-                    let (url, fault) = (url.clone(), fault.clone());
-                    self.held.lock().await.refused = Some(Refused { at: Instant::now(), url, fault });
-                }
+                let (url, fault) = (url.clone(), fault.clone());
+                self.held.lock().await.refused = Some(Refused { at: Instant::now(), url, fault });
             }
             // The root is shown to anyone, and a service that is starting has looked at no password.
             None if *at != Reference::root() => self.proven.store(true, Ordering::Relaxed),
