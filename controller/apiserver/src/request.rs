@@ -272,8 +272,9 @@ pub(crate) fn parse_object(headers: &HeaderMap, resource: &Resource, bytes: &[u8
             check_type_meta(&object, &resource.kind, bytes)?;
             Ok((object, problems))
         }
-        Some(_) => {
-            let (mut object, problems) = parse_text_object(headers, &resource.kind, bytes, body::typed_json)?;
+        Some(message) => {
+            let typed = |bytes: &[u8]| body::typed_json(bytes, Some(message));
+            let (mut object, problems) = parse_text_object(headers, &resource.kind, bytes, typed)?;
             check_type_meta(&object, &resource.kind, bytes)?;
             // Upstream knows a built-in kind from the path, when the object does not say it.
             if let Some(fields) = object.as_object_mut() {
@@ -315,7 +316,7 @@ pub(crate) fn parse_text_object(
     headers: &HeaderMap,
     kind: &str,
     bytes: &[u8],
-    json: fn(&[u8]) -> Result<body::Body, String>,
+    json: impl FnOnce(&[u8]) -> Result<body::Body, String>,
 ) -> Result<body::Body, ApiError> {
     if has_broken_parameters(headers) {
         return Err(ApiError::unsupported_media_type(TAKEN));

@@ -147,6 +147,27 @@ async fn names_of_built_in_kinds_are_taken() {
     }
 }
 
+/// What a status says of the names is the server's to say: its controllers say it again, as upstream's do.
+#[tokio::test]
+async fn no_write_of_a_status_takes_a_kind_out_of_service() {
+    let dir = TempDir::new().unwrap();
+    let (api, _) = open(dir.path()).await;
+    let router = api.router();
+    let definition = at(DEFINITIONS, "widgets.test.example");
+    make(&router, WIDGETS, widget("a")).await;
+    let (_, mut sent) = get(&router, &definition).await;
+    sent["status"] = json!({"conditions": [], "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": ["v1"]});
+    let (code, answer) = send(&router, "PUT", &at(&definition, "status"), sent).await;
+    assert_eq!(code, 200, "{answer}");
+    let (code, list) = get(&router, WIDGETS).await;
+    assert_eq!((code, list["items"].as_array().map(Vec::len)), (200, Some(1)), "{list}");
+    let (_, found) = get(&router, &definition).await;
+    assert_eq!(found["status"]["acceptedNames"]["kind"], "Widget");
+    let conditions = found["status"]["conditions"].as_array().unwrap();
+    let holds = |kind: &str| conditions.iter().any(|found| found["type"] == kind && found["status"] == "True");
+    assert!(holds("Established") && holds("NamesAccepted"), "{found}");
+}
+
 #[tokio::test]
 async fn what_instances_own_goes_when_they_go_with_their_definition() {
     let dir = TempDir::new().unwrap();

@@ -152,3 +152,69 @@ async fn writes_are_answered_as_upstream_answers_them() {
     assert!(different.is_empty(), "{} of {} differ:\n{}", different.len(), requests.len(), different.join("\n"));
     assert!(requests.len() > 250);
 }
+
+/// Merging knows texts, numbers and lists; that a text is base64 or a time, and a number whole, is for the type to say.
+/// The texts are those of upstream's sources, all but the last: it cuts such a number without a word.
+#[tokio::test]
+async fn an_apply_is_read_as_the_type_of_its_kind() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let (api, _) = common::open(dir.path()).await;
+    let router = api.router();
+    let apply = async |path: &str, object: &Value| {
+        let request = json!({"method": "PATCH", "path": format!("{path}?fieldManager=test"), "agent": "test",
+            "type": "application/apply-patch+yaml"});
+        let answer = send(&router, &request, object.to_string().into_bytes()).await;
+        (answer.code, answer.body["message"].as_str().unwrap_or_default().to_owned())
+    };
+    let (core, leases) = ("/api/v1/namespaces/default", "/apis/coordination.k8s.io/v1/namespaces/default/leases/a");
+    let (hooks, metadata) =
+        ("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/a", json!({"name": "a"}));
+    let cases = [
+        (
+            format!("{core}/secrets/a"),
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"k": "%%"}}),
+            "/v1, Kind=Secret: error decoding from json: illegal base64 data at input byte 0",
+        ),
+        (
+            format!("{core}/configmaps/a"),
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "binaryData": {"k": "%%"}}),
+            "/v1, Kind=ConfigMap: error decoding from json: illegal base64 data at input byte 0",
+        ),
+        (
+            leases.to_owned(),
+            json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata,
+                "spec": {"renewTime": "soon"}}),
+            "coordination.k8s.io/v1, Kind=Lease: parsing time \"soon\" as \"2006-01-02T15:04:05.000000Z07:00\": \
+             cannot parse \"soon\" as \"2006\"",
+        ),
+        (
+            leases.to_owned(),
+            json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata,
+                "spec": {"leaseDurationSeconds": 1.5}}),
+            "coordination.k8s.io/v1, Kind=Lease: cannot convert float64 to int32",
+        ),
+        (
+            hooks.to_owned(),
+            json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+                "metadata": metadata, "webhooks": [{"name": "a.b.c", "clientConfig": {"caBundle": "%%"}}]}),
+            "admissionregistration.k8s.io/v1, Kind=ValidatingWebhookConfiguration: error decoding from json: \
+             illegal base64 data at input byte 0",
+        ),
+    ];
+    for (path, object, wanted) in &cases {
+        let of = wanted.split_once(": ").unwrap().0;
+        let (kind, why) = (of, wanted.strip_prefix(of).unwrap());
+        let wanted = format!(
+            "failed to convert new object (/a; {kind}) to proper version: \
+             unable to convert unstructured object to {kind}{why}"
+        );
+        assert_eq!(apply(path, object).await, (500, wanted));
+    }
+    let large = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata,
+        "spec": {"leaseDurationSeconds": 9_999_999_999_i64}});
+    assert_eq!(apply(leases, &large).await.0, 400);
+    for (path, ..) in &cases {
+        let request = json!({"method": "GET", "path": path, "agent": "test"});
+        assert_eq!(send(&router, &request, Vec::new()).await.code, 404, "{path}");
+    }
+}

@@ -87,7 +87,7 @@ pub(crate) fn apply(
 }
 
 /// How upstream's errors name the applied object.
-fn describe(config: &Value) -> String {
+pub(crate) fn describe(config: &Value) -> String {
     let text = |field: &str| config.get(field).and_then(Value::as_str).unwrap_or_default();
     let kind = shown_kind(text("apiVersion"), text("kind"));
     format!("{}/{}; {kind}", object::namespace(config), object::name(config))

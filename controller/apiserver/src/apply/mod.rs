@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub(crate) use applying::{ApplyError, apply, shown_kind};
+pub(crate) use applying::{ApplyError, apply, describe, shown_kind};
 pub(crate) use field_set::FieldSet;
 pub(crate) use managed::{Managed, same_but_for_times, take as take_managed_fields};
 pub(crate) use path_element::PathElement;

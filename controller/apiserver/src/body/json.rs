@@ -4,8 +4,9 @@
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
+use super::Body;
 use super::place::Place;
-use super::{Body, Repeated};
+use super::target::Target;
 use crate::gotext;
 
 /// Deepest nesting read. Go reads deeper, and nothing of that could be stored.
@@ -14,11 +15,13 @@ const DEEPEST: usize = 128;
 const MOST_PROBLEMS: usize = 100;
 /// Bytes that they take, with which the first is told in any case: a path may be as long as the body.
 const LONGEST_PROBLEMS: usize = 64 * 1024;
+/// Bytes of paths written to see whether they have been told, after which no more are looked at.
+const MOST_WRITTEN: usize = 1024 * 1024;
 
-/// Reads a whole text.
-pub(super) fn read(bytes: &[u8], repeated: Repeated) -> Result<Body, String> {
-    let mut reader = Reader { bytes, at: 0, repeated, problems: Problems::default(), watch: &|_, _, _| {} };
-    let value = reader.text()?;
+/// Reads a whole text, which becomes `target`.
+pub(super) fn read(bytes: &[u8], target: Target) -> Result<Body, String> {
+    let mut reader = Reader { bytes, at: 0, problems: Problems::default(), watch: &|_, _, _| {} };
+    let value = reader.text(target)?;
     Ok((value, reader.problems.texts))
 }
 
@@ -26,9 +29,9 @@ pub(super) fn read(bytes: &[u8], repeated: Repeated) -> Result<Body, String> {
 /// already.
 pub(super) fn keys(bytes: &[u8], watch: &dyn Fn(&Place<'_>, &str, bool)) {
     let problems = Problems { full: true, ..Problems::default() };
-    let mut reader = Reader { bytes, at: 0, repeated: Repeated::Last, problems, watch };
+    let mut reader = Reader { bytes, at: 0, problems, watch };
     // What cannot be read has been told of by then.
-    let _ = reader.text();
+    let _ = reader.text(Target::Whole);
 }
 
 /// The repeated keys found so far, each told once.
@@ -36,15 +39,22 @@ pub(super) fn keys(bytes: &[u8], watch: &dyn Fn(&Place<'_>, &str, bool)) {
 struct Problems {
     texts: Vec<String>,
     bytes: usize,
+    /// Bytes of texts made, told or not.
+    written: usize,
     full: bool,
 }
 
 impl Problems {
     fn repeated(&mut self, place: &Place<'_>) {
-        if self.full || self.texts.len() >= MOST_PROBLEMS || self.bytes >= LONGEST_PROBLEMS {
+        if self.full
+            || self.texts.len() >= MOST_PROBLEMS
+            || self.bytes >= LONGEST_PROBLEMS
+            || self.written >= MOST_WRITTEN
+        {
             return;
         }
         let text = format!("duplicate field \"{place}\"");
+        self.written += text.len();
         if !self.texts.contains(&text) {
             self.bytes += text.len();
             self.texts.push(text);
@@ -86,14 +96,13 @@ fn shown(byte: u8) -> String {
 struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
-    repeated: Repeated,
     problems: Problems,
     watch: &'b dyn Fn(&Place<'_>, &str, bool),
 }
 
 impl Reader<'_> {
-    fn text(&mut self) -> Result<Value, String> {
-        let value = self.value(&Place::Top, 0)?;
+    fn text(&mut self, target: Target) -> Result<Value, String> {
+        let value = self.value(&Place::Top, target, 0)?;
         match self.next_visible() {
             None => Ok(value),
             Some(byte) => Err(Broken::Byte(byte, "after top-level value".to_owned()).into()),
@@ -117,13 +126,13 @@ impl Reader<'_> {
         Err(self.peek().map_or(Broken::End, |byte| Broken::Byte(byte, place.into())))
     }
 
-    fn value(&mut self, place: &Place<'_>, depth: usize) -> Result<Value, Broken> {
+    fn value(&mut self, place: &Place<'_>, target: Target, depth: usize) -> Result<Value, Broken> {
         if depth > DEEPEST {
             return Err(Broken::Other("exceeded max depth".to_owned()));
         }
         match self.next_visible() {
-            Some(b'{') => self.object(place, depth),
-            Some(b'[') => self.array(place, depth),
+            Some(b'{') => self.object(place, target, depth),
+            Some(b'[') => self.array(place, target, depth),
             Some(b'"') => self.string().map(Value::from),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.literal("true", true.into()),
@@ -143,7 +152,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn array(&mut self, place: &Place<'_>, depth: usize) -> Result<Value, Broken> {
+    fn array(&mut self, place: &Place<'_>, target: Target, depth: usize) -> Result<Value, Broken> {
         self.at += 1;
         let mut items = Vec::new();
         if self.next_visible() == Some(b']') {
@@ -151,7 +160,7 @@ impl Reader<'_> {
             return Ok(items.into());
         }
         loop {
-            items.push(self.value(&Place::Item(place, items.len()), depth + 1)?);
+            items.push(self.value(&Place::Item(place, items.len()), target.item(), depth + 1)?);
             match self.next_visible() {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
@@ -163,7 +172,7 @@ impl Reader<'_> {
         }
     }
 
-    fn object(&mut self, place: &Place<'_>, depth: usize) -> Result<Value, Broken> {
+    fn object(&mut self, place: &Place<'_>, target: Target, depth: usize) -> Result<Value, Broken> {
         self.at += 1;
         let mut fields = Map::new();
         if self.next_visible() == Some(b'}') {
@@ -185,12 +194,13 @@ impl Reader<'_> {
                 self.problems.repeated(&inside);
             }
             (self.watch)(&inside, &key, known);
-            let value = self.value(&inside, depth + 1)?;
+            let inner = target.field(&key);
+            let value = self.value(&inside, inner, depth + 1)?;
             match fields.entry(key) {
                 Entry::Vacant(entry) => {
                     entry.insert(value);
                 }
-                Entry::Occupied(mut entry) => put_again(entry.get_mut(), value, self.repeated),
+                Entry::Occupied(mut entry) => target.again(inner).put_again(entry.get_mut(), value),
             }
             match self.next_visible() {
                 Some(b',') => self.at += 1,
@@ -237,9 +247,7 @@ impl Reader<'_> {
         if let Some(number) = text.parse::<i64>().ok().filter(|_| whole) {
             return Ok(number.into());
         }
-        if let Some(number) = text.parse::<u64>().ok().filter(|_| whole) {
-            return Ok(number.into());
-        }
+        // As Go's reader: a whole number that does not fit becomes a float.
         let float = text.parse::<f64>().ok().and_then(Number::from_f64);
         float
             .map(Value::Number)
@@ -328,23 +336,6 @@ impl Reader<'_> {
     }
 }
 
-/// What a key's second value makes of the first.
-fn put_again(first: &mut Value, second: Value, repeated: Repeated) {
-    match (repeated, first, second) {
-        (Repeated::Merged, Value::Object(first), Value::Object(second)) => {
-            for (name, value) in second {
-                match first.entry(name) {
-                    Entry::Vacant(entry) => {
-                        entry.insert(value);
-                    }
-                    Entry::Occupied(mut entry) => put_again(entry.get_mut(), value, repeated),
-                }
-            }
-        }
-        (_, first, second) => *first = second,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -355,7 +346,7 @@ mod tests {
     use super::*;
 
     fn last(bytes: &[u8]) -> Result<Body, String> {
-        read(bytes, Repeated::Last)
+        read(bytes, Target::Whole)
     }
 
     #[test]
@@ -364,9 +355,6 @@ mod tests {
         let (value, problems) = last(body).unwrap();
         assert_eq!(value, json!({"a": {"y": 1}, "b": [{"x": 2}]}));
         assert_eq!(problems, ["duplicate field \"b[0].x\"", "duplicate field \"a\"", "duplicate field \"a.y\""]);
-        let typed = br#"{"d": {"a": 1, "b": {"x": 1}}, "l": [1], "d": {"b": {"y": 2}, "a": 3}, "l": [2]}"#;
-        let (value, _) = read(typed, Repeated::Merged).unwrap();
-        assert_eq!(value, json!({"d": {"a": 3, "b": {"x": 1, "y": 2}}, "l": [2]}));
     }
 
     /// Each would take minutes, or more memory than there is, if every element's path were written.
@@ -382,6 +370,56 @@ mod tests {
         let (_, problems) = last(format!("[{}0]", "{\"a\": 1, \"a\": 1},".repeat(100_000)).as_bytes()).unwrap();
         assert_eq!((problems.len(), problems[99].as_str()), (MOST_PROBLEMS, "duplicate field \"[99].a\""));
         assert!(begun.elapsed() < std::time::Duration::from_secs(30));
+    }
+
+    /// The fields of a struct are laid over one another; an entry of a map, and a value without a type, begins anew.
+    #[test]
+    fn repeated_keys_are_laid_over_as_the_type_says() {
+        let cases = [
+            (
+                "core.v1.ConfigMap",
+                r#"{"metadata": {"name": "a", "labels": {"x": "1", "y": "1"}, "finalizers": ["f"]}, "data": {"k": "1"},
+                    "metadata": {"labels": {"y": "2"}, "finalizers": ["g"]}, "data": {"l": "2"}}"#,
+                json!({"metadata": {"name": "a", "labels": {"x": "1", "y": "2"}, "finalizers": ["g"]},
+                    "data": {"k": "1", "l": "2"}}),
+            ),
+            (
+                "apiextensions.v1.JSONSchemaProps",
+                r#"{"properties": {"a": {"type": "string", "title": "A"}, "a": {"type": "object"}}}"#,
+                json!({"properties": {"a": {"type": "object"}}}),
+            ),
+            (
+                "apiextensions.v1.JSONSchemaProps",
+                r#"{"properties": {"a": {"title": "A"}, "b": {}}, "properties": {"a": {"type": "object"}}}"#,
+                json!({"properties": {"a": {"type": "object"}, "b": {}}}),
+            ),
+            (
+                "apiextensions.v1.JSONSchemaProps",
+                r#"{"default": {"a": 1}, "not": {"title": "N"}, "items": {"title": "I"},
+                    "default": {"b": 1}, "not": {"type": "object"}, "items": {"type": "object"}}"#,
+                json!({"default": {"b": 1}, "not": {"title": "N", "type": "object"}, "items": {"type": "object"}}),
+            ),
+            (
+                "meta.v1.ManagedFieldsEntry",
+                r#"{"fieldsV1": {"f:a": {}}, "fieldsV1": {"f:b": {}}}"#,
+                json!({"fieldsV1": {"f:b": {}}}),
+            ),
+        ];
+        for (message, body, wanted) in cases {
+            let message = crate::builtin::Message::named(message).unwrap_or_else(|| panic!("{message}"));
+            assert_eq!(read(body.as_bytes(), Target::of(Some(message))).unwrap().0, wanted, "{body}");
+        }
+    }
+
+    /// Below the limit on what is told, so that each repeat would be written to see whether it is known.
+    #[test]
+    fn repeats_under_a_long_key_are_not_all_written() {
+        let key = "k".repeat(60_000);
+        let begun = std::time::Instant::now();
+        let (_, problems) =
+            last(format!("{{\"{key}\": {{{}\"a\": 1}}}}", "\"a\":1,".repeat(400_000)).as_bytes()).unwrap();
+        assert_eq!(problems, [format!("duplicate field \"{key}.a\"")]);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 
     #[test]
@@ -432,7 +470,7 @@ mod tests {
             assert_eq!(last(body.as_bytes()).unwrap().0, json!(wanted), "{body}");
         }
         assert_eq!(last(b"\"a\xffb\"").unwrap().0, json!("a\u{fffd}b"));
-        assert_eq!(last(b"[-0, 18446744073709551615]").unwrap().0, json!([0, u64::MAX]));
+        assert_eq!(last(b"[-0, 18446744073709551615]").unwrap().0, json!([0, 18_446_744_073_709_551_615.0]));
     }
 
     #[test]

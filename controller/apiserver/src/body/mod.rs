@@ -1,38 +1,34 @@
 //! Reading the body of a write: JSON or YAML into one value, with what a strict reader would refuse in it, all in the
-//! words of upstream's readers. Knows nothing of kinds.
+//! words of upstream's readers. Of kinds it knows only how their types are laid out.
 
 mod json;
 mod order;
 mod place;
+mod target;
 mod yaml;
 
 use serde_json::Value;
 
+use crate::builtin::Message;
+
 pub(crate) use order::in_order;
+use target::Target;
 
 /// A body, and what a strict reader would refuse in it: keys that are there more than once.
 pub(crate) type Body = (Value, Vec<String>);
-
-/// What becomes of a key that an object has more than once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeated {
-    /// The last one counts.
-    Last,
-    /// Objects are laid over one another, as Go's reader does it when it fills in a type.
-    Merged,
-}
 
 /// What begins a list of repeated keys in YAML.
 const YAML_PROBLEMS: &str = "yaml: unmarshal errors:\n";
 
 /// Reads JSON; the last of several keys counts. The problem is told in the words of upstream's reader.
 pub(crate) fn json(bytes: &[u8]) -> Result<Body, String> {
-    json::read(bytes, Repeated::Last)
+    json::read(bytes, Target::Whole)
 }
 
 /// As [`json()`], for a body that becomes an object of a kind which is a type to upstream.
-pub(crate) fn typed_json(bytes: &[u8]) -> Result<Body, String> {
-    json::read(bytes, Repeated::Merged)
+/// Objects are laid over one another where Go's reader does that as it fills in the type.
+pub(crate) fn typed_json(bytes: &[u8], message: Option<&'static Message>) -> Result<Body, String> {
+    json::read(bytes, Target::of(message))
 }
 
 /// Reads YAML, of which JSON is a part: JSON readers are fast, so they are asked first.
@@ -44,7 +40,9 @@ pub(crate) fn yaml(bytes: &[u8]) -> Result<Body, String> {
             return Ok((value, problems));
         }
         let text = String::from_utf8_lossy(bytes);
-        return Ok((value, yaml_problems(&yaml::repeated(&text))));
+        let told = yaml_problems(&yaml::repeated(&text));
+        // JSON that upstream's reader of YAML takes may stop ours short: better other words than none.
+        return Ok((value, if told.is_empty() { problems } else { told }));
     }
     yaml::read(bytes).map(|(value, repeated)| (value, yaml_problems(&repeated)))
 }
@@ -91,6 +89,10 @@ mod tests {
         let (value, problems) = yaml(b"{\"a\": 1,\n\"a\": 2}").unwrap();
         assert_eq!(value, json!({"a": 2}));
         assert_eq!(problems, ["yaml: unmarshal errors:\n  line 2: key \"a\" already set in map"]);
+        // A tab, at which the scanner gives up.
+        let (value, problems) = yaml(b"{\n\t\"a\": 1,\n\t\"a\": 2}").unwrap();
+        assert_eq!(value, json!({"a": 2}));
+        assert_eq!(problems.len(), 1, "{problems:?}");
         let (_, problems) = yaml_object(b"a: 1\na: 2\nb: 1\nb: 2\n").unwrap();
         assert_eq!(
             warnings(&problems[0]),

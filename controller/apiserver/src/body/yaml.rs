@@ -13,6 +13,10 @@ use serde_json::{Map, Number, Value};
 const MOST_PROBLEMS: usize = 100;
 /// Deepest nesting that is looked at for them.
 const DEEPEST: usize = 128;
+/// Most values read: more than a body can have, the smallest being a letter and a comma.
+const MOST_NODES: usize = 2 * 1024 * 1024;
+/// Deepest nesting read: half that of JSON, since this reader needs far more stack for a level.
+const DEEPEST_READ: usize = 64;
 
 /// Reads a text; of several keys the last one counts. Answers the repeated ones, too.
 pub(super) fn read(bytes: &[u8]) -> Result<(Value, Vec<String>), String> {
@@ -22,6 +26,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Value, Vec<String>), String> {
         duplicate_keys: serde_saphyr::DuplicateKeyPolicy::PassThrough,
         strict_booleans: false,
         legacy_octal_numbers: true,
+        budget: serde_saphyr::budget! {
+            max_depth: DEEPEST_READ,
+            max_nodes: MOST_NODES,
+            max_events: 2 * MOST_NODES,
+        },
     };
     let any_repeated = std::cell::Cell::new(false);
     let seed = Node { any_repeated: &any_repeated };
@@ -166,7 +175,10 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
+        // As the reader of JSON, through which upstream sends it.
+        #[expect(clippy::cast_precision_loss, reason = "a whole number too large for its type becomes a float there")]
+        let float = value as f64;
+        Ok(i64::try_from(value).map_or_else(|_| float.into(), Value::from))
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
@@ -238,6 +250,18 @@ mod tests {
                    "data": {"a": "1", "i": 1, "f": 1.5, "t": true, "z": null, "w": true, "o": 420}})
         );
         assert!(read(b"\xff").is_err());
+    }
+
+    /// As many values as fit into a body, and only as deep as there is stack for.
+    #[test]
+    fn a_whole_body_of_yaml_is_read() {
+        let deep = format!("a: {}1{}", "[".repeat(60), "]".repeat(60));
+        assert_eq!(read(deep.as_bytes()).unwrap().0.to_string().matches('[').count(), 60);
+        let many = format!("a: [{}1]", "1,".repeat(300_000));
+        assert_eq!(read(many.as_bytes()).unwrap().0["a"].as_array().unwrap().len(), 300_001);
+        assert!(read(format!("a: {}", "[".repeat(10_000)).as_bytes()).is_err());
+        let large = read(b"[9223372036854775807, 9223372036854775808]").unwrap().0;
+        assert_eq!(large, json!([i64::MAX, 9_223_372_036_854_775_808.0]));
     }
 
     #[test]

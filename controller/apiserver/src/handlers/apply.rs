@@ -10,8 +10,9 @@ use serde_json::Value;
 use super::options::{Options, Verb};
 use super::write::{self, Ownership, Write};
 use super::{Call, Part, may_create, metadata, written};
-use crate::apply::{ApplyError, Writer, apply, shown_kind};
+use crate::apply::{ApplyError, Writer, apply, describe, shown_kind};
 use crate::body;
+use crate::builtin::restore;
 use crate::core::Core;
 use crate::object;
 use crate::registry::Resource;
@@ -96,8 +97,19 @@ pub(super) fn laid_over(
     if config.pointer("/metadata/managedFields").is_some_and(|entries| !entries.is_null()) {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
-    apply(writer, live, config, force).map_err(|error| match error {
+    let new = apply(writer, live, config, force).map_err(|error| match error {
         ApplyError::Conflicts(conflicts) => conflicts.error(),
         other => ApiError::unexplained(other.to_string()),
-    })
+    })?;
+    // Merging knows numbers, texts and lists; whether a text is a time or a number whole is for the type to say.
+    if let Some(message) = resource.message {
+        restore::check(message, &new).map_err(|why| {
+            let (what, kind) = (describe(config), shown_kind(&resource.api_version(), &resource.kind));
+            ApiError::unexplained(format!(
+                "failed to convert new object ({what}) to proper version: unable to convert unstructured object to \
+                 {kind}: {why}"
+            ))
+        })?;
+    }
+    Ok(new)
 }

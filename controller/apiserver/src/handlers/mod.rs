@@ -15,6 +15,7 @@ mod scale;
 mod strategic;
 mod update;
 mod versions;
+mod warnings;
 mod watch;
 mod write;
 
@@ -44,6 +45,7 @@ use crate::status::ApiError;
 use crate::{Error, crd, discovery, health, openapi, pretty, yaml};
 
 pub(crate) use read::{Listed, listed_item};
+pub(crate) use warnings::warn;
 
 /// How often a write is tried when the definition of its kind changes meanwhile.
 const TRIES: usize = 8;
@@ -297,16 +299,6 @@ fn written(call: &Call, code: StatusCode, object: &Value, warnings: &[String]) -
     let mut response = represent::answer(code, &call.form.object(&call.resource, &served));
     warn(&mut response, warnings);
     Ok(response)
-}
-
-/// Adds warnings to an answer.
-pub(crate) fn warn(response: &mut Response, warnings: &[String]) {
-    for warning in warnings {
-        let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
-            response.headers_mut().append(http::header::WARNING, value);
-        }
-    }
 }
 
 /// An object of a built-in, cluster-scoped kind that the server itself stores.

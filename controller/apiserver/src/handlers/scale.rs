@@ -15,6 +15,7 @@ use super::write::{self, Ownership, Write};
 use super::{Call, Part, apply as applying, patch};
 use crate::apply::{self, Managed, PathElement, Versioned, Versions};
 use crate::body;
+use crate::builtin::Message;
 use crate::core::Core;
 use crate::flavour;
 use crate::gotext;
@@ -28,6 +29,7 @@ use crate::status::{ApiError, Cause};
 use crate::store::Txn;
 
 const API_VERSION: &str = "autoscaling/v1";
+const MESSAGE: &str = "autoscaling.v1.Scale";
 /// What an object that says nothing of its replicas looks like to a write.
 const UNSET: i64 = i32::MIN as i64;
 
@@ -85,7 +87,8 @@ async fn write(core: &Core, call: Call, method: Method, name: String, bytes: &By
     let call = Call { resource: Arc::new(kind(&parent)), ..call };
     let applies = content_type(&call.headers) == patch::APPLY;
     let (verb, (change, problems)) = if method == Method::PUT {
-        let (object, problems) = parse_text_object(&call.headers, "Scale", bytes, body::typed_json)?;
+        let typed = |bytes: &[u8]| body::typed_json(bytes, Message::named(MESSAGE));
+        let (object, problems) = parse_text_object(&call.headers, "Scale", bytes, typed)?;
         (Verb::Update, (Change::Whole(object), problems))
     } else {
         patch::check_type_of(&call, patch::CUSTOM)?;

@@ -89,6 +89,9 @@ pub(super) fn admit(call: &Call, object: &mut Value, source: Source<'_>) -> Resu
 pub(super) fn admit_applied(call: &Call, object: &mut Value) -> Result<Vec<String>, ApiError> {
     let (_, warnings) = metadata::admit(call, object, Source::Trusted)?;
     if let Some(message) = call.resource.message {
+        // Upstream cuts a number to the size of its type without a word; what its clients cannot read is refused here.
+        object::shorten_numbers(object);
+        decode::check(message, object).map_err(|why| call.cannot_be_handled(&why))?;
         empty::settle(message, object);
     }
     schema::default(&call.resource.schema, object);
@@ -323,7 +326,8 @@ impl Write {
             return Ok(Arc::new(new));
         }
         let stored = txn.put(key.clone(), new);
-        if resource.flavour == Flavour::Definition && self.part == Part::Main {
+        if resource.flavour == Flavour::Definition {
+            // Also after a write of the status: what it says of the names is the server's to say.
             crd::settle(txn, key);
         }
         if !self.options.dry_run {
