@@ -3,6 +3,7 @@
 mod bmc;
 mod cli;
 mod controllers;
+mod descriptors;
 mod logging;
 mod metrics;
 mod namespace;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         eprintln!("error: {error}");
         return ExitCode::FAILURE;
     }
+    descriptors::raise();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -52,10 +52,10 @@ const DOMAIN: &str = "peer";
 /// A running libvirt; it ends with this.
 #[derive(Debug)]
 pub struct Libvirt {
-    dir: TempDir,
-    log: BootLog,
-    // the last to end
+    // fields go in this order: it ends before the folders that it writes to
     _daemon: Daemon,
+    log: BootLog,
+    dir: TempDir,
 }
 
 impl Libvirt {
@@ -185,8 +185,13 @@ impl Libvirt {
     }
 
     fn virsh(&self, words: &[&str]) -> Result<()> {
-        let mut command = Command::new("virsh");
-        let output = command.args(["--connect", &self.uri()]).args(words).stdin(Stdio::null()).output()?;
+        // it waits for ever for a libvirtd that hangs
+        let mut command = Command::new("timeout");
+        let output = command
+            .args(["--kill-after=5", "60", "virsh", "--connect", &self.uri()])
+            .args(words)
+            .stdin(Stdio::null())
+            .output()?;
         ensure!(
             output.status.success(),
             "virsh {}: {}",

@@ -15,7 +15,9 @@ mod common;
 
 /// What redfishtool prints.
 fn redfishtool(folder: &Path, bmc: &FakeBmc, words: &str) -> String {
-    let mut command = Command::new(folder.join("redfishtool"));
+    // it has no deadline of its own
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", "120"]).arg(folder.join("redfishtool"));
     command.args(["-r", &bmc.address().to_string(), "-S", "Always", "-A", "Session", "-u", "admin", "-p", "password"]);
     command.args(words.split_whitespace()).env_remove("PYTHONPATH").stdin(Stdio::null());
     let output = command.output().unwrap();

@@ -7,6 +7,7 @@ mod bench;
 mod controller;
 mod deadline;
 mod demo;
+mod descriptors;
 mod kubectl;
 mod kubernetes;
 mod lanes;
@@ -100,6 +101,7 @@ enum RackCommand {
 
 fn main() -> ExitCode {
     say::start();
+    descriptors::raise();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.split_first() {
         Some((first, rest)) if first == bessemer_rack::HELPER => {

@@ -36,6 +36,11 @@ pub(crate) fn ensure(workspace: &Workspace, until: Instant) -> Result<PathBuf> {
     let mut hash = Sha256::new();
     hash.update(&pinned);
     hash.update(version);
+    // it may come, go and change its name with an upgrade of Debian's, and the environment holds links to it
+    for binding in bindings()? {
+        hash.update(binding.as_os_str().as_encoded_bytes());
+        hash.update([0]);
+    }
     let key: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let cache = Cache::from_env()?;
     let folder = cache.root().join(SHELF).join(&key);
@@ -71,18 +76,34 @@ fn move_programs(from: &Path, to: &Path) -> Result<()> {
 
 /// Lets the environment see Debian's binding, and nothing else of Debian's.
 fn libvirt(environment: &Path) -> Result<()> {
-    let theirs = Path::new(LIBVIRT_BINDING).parent().context("the binding is in no folder")?;
     let libraries = fs::read_dir(environment.join("lib"))?.flatten().map(|entry| entry.path().join("site-packages"));
     for ours in libraries {
-        for entry in fs::read_dir(theirs)?.flatten() {
-            let name = entry.file_name();
-            let shown = name.to_string_lossy();
-            if shown.starts_with("libvirt") && (shown.ends_with(".py") || shown.ends_with(".so")) {
-                symlink(entry.path(), ours.join(&name))?;
-            }
+        for file in bindings()? {
+            let name = file.file_name().context("a file without a name")?;
+            symlink(&file, ours.join(name))?;
         }
     }
     Ok(())
+}
+
+/// The files of Debian's binding, sorted; none where it is not installed.
+fn bindings() -> Result<Vec<PathBuf>> {
+    let theirs = Path::new(LIBVIRT_BINDING).parent().context("the binding is in no folder")?;
+    bindings_in(theirs)
+}
+
+fn bindings_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("libvirt") && (name.ends_with(".py") || name.ends_with(".so"))
+    });
+    files.sort();
+    Ok(files)
 }
 
 fn python(interpreter: &Path, arguments: &[&str]) -> Command {
@@ -90,4 +111,21 @@ fn python(interpreter: &Path, arguments: &[&str]) -> Command {
     // nobody else's modules
     command.args(arguments).env_remove("PYTHONPATH").env_remove("PYTHONHOME");
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_binding_is_its_files_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["libvirtmod.cpython-311.so", "libvirt.py", "libvirt_python-9.egg-info", "apt_pkg.so"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let found = bindings_in(folder.path()).unwrap();
+        let names: Vec<_> = found.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+        assert_eq!(names, ["libvirt.py", "libvirtmod.cpython-311.so"]);
+        assert_eq!(bindings_in(&folder.path().join("missing")).unwrap(), Vec::<PathBuf>::new());
+    }
 }
