@@ -3,22 +3,32 @@
 use std::fs;
 use std::sync::Arc;
 
-use bessemer_bmc::{Address, Bmc, Credentials, Trust};
+use bessemer_bmc::{Address, Bmc, Credentials, Protocol, Trust};
 
 use super::exit::Failure;
 use super::options::AccessOptions;
 use super::password;
 
-pub(super) fn connect(options: &AccessOptions) -> Result<Arc<dyn Bmc>, Failure> {
+pub(super) async fn connect(options: &AccessOptions) -> Result<Arc<dyn Bmc>, Failure> {
     let address = options.address.as_deref();
     let address: Address = address
         .ok_or_else(|| Failure::usage("which bmc? name it with --address redfish://HOST or ipmi://HOST"))?
         .parse()?;
     let user = options.username.as_deref();
     let user = user.ok_or_else(|| Failure::usage("who asks? name the bmc's user with --username"))?;
+    if address.scheme().protocol() == Protocol::Ipmi {
+        let tls = [
+            ("--insecure", options.insecure),
+            ("--ca-file", options.ca_file.is_some()),
+            ("--pin", options.pin.is_some()),
+        ];
+        if let Some((option, _)) = tls.into_iter().find(|(_, given)| *given) {
+            return Err(Failure::usage(format!("{option} means nothing to {address}: ipmi knows no certificates")));
+        }
+    }
     let trust = trust(options)?;
     // last of all: nobody wants to type it for nothing
-    let password = password::of_bmc(options.password_file.as_deref(), user, &address)?;
+    let password = password::of_bmc(options.password_file.as_deref(), user, &address).await?;
     Ok(bessemer_bmc::connect(&address, Credentials::new(user, password.as_str()), trust)?)
 }
 

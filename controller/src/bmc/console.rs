@@ -7,6 +7,7 @@ use bessemer_bmc::{Bmc, BmcError, ConsoleStream};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
+use super::ends::Ends;
 use super::escape::Escape;
 use super::exit::Failure;
 use super::output::{Format, show};
@@ -16,18 +17,34 @@ use super::terminal::Raw;
 /// A BMC says goodbye in milliseconds.
 const LEAVES: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(bmc: &dyn Bmc, ways: bool, format: Format) -> Result<(), Failure> {
-    if ways {
-        return list(bmc, format).await;
-    }
-    match bmc.open_console(true).await {
-        Ok(stream) => {
-            let terminal = if io::stdin().is_terminal() { Some(Raw::start()?) } else { None };
-            eprint!("console is open; ~. at the beginning of a line ends it\r\n");
-            let ended = follow(stream).await;
+/// Opens the console and follows it until it ends, a key ends it, or a signal.
+pub(super) async fn run(bmc: &dyn Bmc, take_over: bool, format: Format, ends: &mut Ends) -> Result<(), Failure> {
+    let opened = tokio::select! {
+        opened = bmc.open_console(take_over) => opened,
+        signal = ends.next() => return Err(Failure::interrupted(signal)),
+    };
+    match opened {
+        Ok(mut stream) => {
+            let terminal = io::stdin().is_terminal().then(Raw::start).transpose();
+            let ended = match &terminal {
+                Ok(_) => {
+                    eprint!("console is open; ~. at the beginning of a line ends it\r\n");
+                    tokio::select! {
+                        ended = follow(&mut *stream) => ended,
+                        signal = ends.next() => Err(Failure::interrupted(signal)),
+                    }
+                }
+                Err(_) => Ok(()),
+            };
+            // whatever ended it: a console that stays behind keeps everybody else out
+            let left = leave(stream).await;
+            let terminal = terminal?;
             drop(terminal);
             eprintln!();
-            ended
+            ended.and(left)
+        }
+        Err(error @ BmcError::Busy { .. }) if !take_over => {
+            Err(Failure::from(error).with_remedy("--take-over ends theirs"))
         }
         Err(BmcError::Unsupported { why, .. }) => {
             eprintln!("the console cannot be opened here: {why}; the bmc offers:");
@@ -37,7 +54,7 @@ pub(super) async fn run(bmc: &dyn Bmc, ways: bool, format: Format) -> Result<(),
     }
 }
 
-async fn list(bmc: &dyn Bmc, format: Format) -> Result<(), Failure> {
+pub(super) async fn list(bmc: &dyn Bmc, format: Format) -> Result<(), Failure> {
     let ways = bmc.console().await?;
     show(format, &ways, |ways| {
         let mut table = Table::new(["KIND", "ENABLED", "PORT", "SESSIONS", "HOW"]);
@@ -56,7 +73,7 @@ async fn list(bmc: &dyn Bmc, format: Format) -> Result<(), Failure> {
 
 /// Carries keys one way and text the other until somebody ends it. An input that is at its end leaves the output going:
 /// that is how a console is recorded.
-async fn follow(mut stream: Box<dyn ConsoleStream>) -> Result<(), Failure> {
+async fn follow(stream: &mut dyn ConsoleStream) -> Result<(), Failure> {
     let mut keys = typed();
     let (mut escape, mut typing) = (Escape::LineBegins, true);
     let mut buffer = [0; 4096];
@@ -72,7 +89,7 @@ async fn follow(mut stream: Box<dyn ConsoleStream>) -> Result<(), Failure> {
                 stream.write_all(&typed.send).await.map_err(lost)?;
                 stream.flush().await.map_err(lost)?;
                 if typed.leave {
-                    return leave(stream).await.map_err(lost);
+                    return Ok(());
                 }
             }
             read = stream.read(&mut buffer) => {
@@ -89,14 +106,12 @@ async fn follow(mut stream: Box<dyn ConsoleStream>) -> Result<(), Failure> {
     }
 }
 
-/// Ends the console and waits until the BMC has let go of it, which is when nothing more can come.
-async fn leave(mut stream: Box<dyn ConsoleStream>) -> io::Result<()> {
-    stream.shutdown().await?;
-    let mut rest = [0; 1024];
-    let ended = async { while matches!(stream.read(&mut rest).await, Ok(1..)) {} };
-    // one that does not let go is left as it is
-    tokio::time::timeout(LEAVES, ended).await.ok();
-    Ok(())
+/// Ends the console, which waits until the BMC has let go of it. One that does not let go is left as it is.
+async fn leave(mut stream: Box<dyn ConsoleStream>) -> Result<(), Failure> {
+    match tokio::time::timeout(LEAVES, stream.shutdown()).await {
+        Ok(Err(error)) => Err(Failure::here(format!("the console did not end as it should: {error}"))),
+        Ok(Ok(())) | Err(_) => Ok(()),
+    }
 }
 
 /// Keys as they are pressed. The thread that reads them stays until there are no more: nothing else can interrupt it.

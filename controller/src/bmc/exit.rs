@@ -4,6 +4,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use bessemer_bmc::BmcError;
+use tokio::signal::unix::SignalKind;
 
 /// Anything else.
 const FAILED: u8 = 1;
@@ -23,8 +24,8 @@ const CONTRADICTED: u8 = 7;
 const BUSY: u8 = 8;
 /// What was asked for is wrong in itself.
 const REFUSED: u8 = 9;
-/// As shells have it for Ctrl-C.
-const INTERRUPTED: u8 = 130;
+/// As shells have it for programs that a signal ended: 130 for Ctrl-C.
+const SIGNALLED: u8 = 128;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
@@ -49,10 +50,17 @@ impl Failure {
         Self { code: TIMED_OUT, words: words.into() }
     }
 
-    /// Ctrl-C.
-    pub(super) fn interrupted() -> Self {
+    /// Ctrl-C or another signal.
+    pub(super) fn interrupted(signal: SignalKind) -> Self {
         let words = "interrupted; what was asked of the bmc may still come about";
-        Self { code: INTERRUPTED, words: words.to_owned() }
+        let number = u8::try_from(signal.as_raw_value()).unwrap_or_default();
+        Self { code: SIGNALLED.saturating_add(number), words: words.to_owned() }
+    }
+
+    /// With what can be done about it on this command line.
+    pub(super) fn with_remedy(mut self, remedy: &str) -> Self {
+        self.words = format!("{}: {remedy}", self.words);
+        self
     }
 
     pub(super) fn exit_code(&self) -> ExitCode {

@@ -6,6 +6,7 @@
 mod access;
 mod boot;
 mod console;
+mod ends;
 mod escape;
 mod exit;
 mod info;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
 
 use bessemer_bmc::Bmc;
 
+use ends::Ends;
 use exit::Failure;
 pub(crate) use options::BmcOptions;
 use options::{BmcCommand, MediaCommand, PowerCommand};
@@ -40,11 +42,22 @@ pub(crate) async fn run(options: BmcOptions) -> ExitCode {
 }
 
 async fn carry_out(options: BmcOptions) -> Result<(), Failure> {
-    let bmc = access::connect(&options.access)?;
-    let ended = tokio::select! {
-        ended = command(&*bmc, &options) => ended,
-        // what was asked for may still come about; its session must not stay behind
-        _ = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+    // before anything that must not stay behind: a terminal without echo, a session
+    let mut ends = Ends::listen()?;
+    let bmc = tokio::select! {
+        bmc = access::connect(&options.access) => bmc?,
+        signal = ends.next() => return Err(Failure::interrupted(signal)),
+    };
+    let ended = match options.command {
+        // it ends on a signal as it does on a key
+        BmcCommand::Console { ways: false, take_over } => {
+            console::run(&*bmc, take_over, options.output, &mut ends).await
+        }
+        _ => tokio::select! {
+            ended = command(&*bmc, &options) => ended,
+            // what was asked for may still come about; its session must not stay behind
+            signal = ends.next() => Err(Failure::interrupted(signal)),
+        },
     };
     bmc.close().await;
     ended
@@ -62,6 +75,6 @@ async fn command(bmc: &dyn Bmc, options: &BmcOptions) -> Result<(), Failure> {
         BmcCommand::Media { command: MediaCommand::Eject { kind } } => media::eject(bmc, *kind, format).await,
         BmcCommand::Sensors => sensors::show(bmc, format).await,
         BmcCommand::Log { limit } => log::show(bmc, *limit, format).await,
-        BmcCommand::Console { ways } => console::run(bmc, *ways, format).await,
+        BmcCommand::Console { .. } => console::list(bmc, format).await,
     }
 }

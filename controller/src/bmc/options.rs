@@ -77,6 +77,9 @@ pub(super) enum BmcCommand {
         /// List the ways to the console instead of opening it.
         #[arg(long)]
         ways: bool,
+        /// Take it from whoever has it; without this, theirs goes on.
+        #[arg(long, conflicts_with = "ways")]
+        take_over: bool,
     },
 }
 
@@ -228,6 +231,7 @@ mod tests {
             "boot http http://h/a.efi --once",
             "power off --soft --timeout 90s --force",
             "console --ways --insecure",
+            "console --take-over",
         ] {
             assert_eq!(parse(words), Ok(()), "{words}");
         }

@@ -33,6 +33,10 @@ async fn the_same_commands_do_the_same_over_ipmi() {
         for words in ["media list", "media insert http://10.0.0.1/boot.iso", "boot http http://10.0.0.1/boot.efi"] {
             assert_eq!(run(words), 6, "{words}");
         }
+        // what IPMI cannot do to a certificate it has not
+        for words in ["power status --insecure", "power status --pin aa", "power status --ca-file ca.pem"] {
+            assert_eq!(run(words), 2, "{words}");
+        }
         assert_eq!(run("power off"), 0);
         let wrong = [("BESSEMER_BMC_PASSWORD", "wrong")];
         assert_eq!(said.run_with(&format!("power status {access}"), &wrong, ""), 5);

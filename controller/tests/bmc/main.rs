@@ -4,4 +4,5 @@
 
 mod ipmi;
 mod redfish;
+mod signals;
 mod transcript;
