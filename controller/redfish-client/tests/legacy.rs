@@ -92,6 +92,9 @@ async fn old_versions_are_spoken_where_that_is_wanted() {
         client.post(&Reference::parse("/redfish/v1/reset").unwrap(), &json!({"ResetType": "On"})).await.unwrap();
         let error = client.get("/redfish/v1/Large").await.unwrap_err().to_string();
         assert!(error.ends_with("the answer is larger than 1048576 bytes"), "{error}");
+        // What is long by nature goes another way, and says so.
+        let error = client.listen(&Reference::parse("/redfish/v1/SSE").unwrap()).await.err().unwrap().to_string();
+        assert!(error.contains("only old tls") && error.contains("read its log"), "{error}");
         client.close().await;
         let seen = service.seen();
         let reset = seen.iter().find(|seen| seen.path == "/redfish/v1/reset").unwrap();
