@@ -168,18 +168,33 @@ pub(crate) fn list(
             if !std::mem::take(&mut first) {
                 chunk.push(b',');
             }
-            chunk.extend(object.into_item(form, &resource));
+            match object.into_item(form, &resource) {
+                Ok(item) => chunk.extend(item),
+                Err(error) => {
+                    tracing::error!(%error, kind = resource.kind, "a list ends early: an object can no longer be converted");
+                    return Some(Err(error));
+                }
+            }
             if chunk.len() >= CHUNK {
                 waiting = Some(Vec::new());
-                return Some(Bytes::from(chunk));
+                return Some(Ok(Bytes::from(chunk)));
             }
         }
         chunk.extend(b"]}\n");
-        Some(Bytes::from(chunk))
+        Some(Ok(Bytes::from(chunk)))
     });
-    let start = chunks.next().unwrap_or_default();
-    let Some(second) = chunks.next() else { return json(StatusCode::OK, start) };
-    let chunks = [start, second].into_iter().chain(chunks).map(Ok::<_, std::convert::Infallible>);
+    let start = match chunks.next().transpose() {
+        Ok(start) => start.unwrap_or_default(),
+        Err(error) => return error.into_response(),
+    };
+    let second = match chunks.next().transpose() {
+        Ok(Some(second)) => second,
+        Ok(None) => return json(StatusCode::OK, start),
+        Err(error) => return error.into_response(),
+    };
+    // Once something has been sent, an error is told by breaking off.
+    let chunks = [Ok(start), Ok(second)].into_iter().chain(chunks);
+    let chunks = chunks.map(|chunk: Result<_, ApiError>| chunk.map_err(|why| std::io::Error::other(why.to_string())));
     json(StatusCode::OK, Body::from_stream(futures::stream::iter(chunks)))
 }
 

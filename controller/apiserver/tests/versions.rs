@@ -148,6 +148,47 @@ async fn a_hook_converts_on_every_way_in_and_out() {
     assert!(refused.contains("v1 was previously a storage version"), "{refused}");
 }
 
+/// A hook that breaks its word: what it converted once, it fails to convert again. Nobody may take what was sent for the
+/// whole list.
+#[tokio::test]
+async fn a_list_with_an_object_that_cannot_be_converted_again_is_no_list() {
+    let dir = tempfile::tempdir().unwrap();
+    let api = common::reopen(dir.path()).await;
+    let seen = Arc::new(std::sync::Mutex::new(Vec::<String>::new()));
+    let hook = move |object: Value, from: &str, to: &str| {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        if name.starts_with('z') && to == "v2" {
+            let mut seen = seen.lock().unwrap();
+            if seen.contains(&name) {
+                return Err("not again".to_owned());
+            }
+            seen.push(name);
+        }
+        convert(object, from, to)
+    };
+    api.register_conversion("two.example", "Box", Arc::new(hook));
+    let client = Client(api.router());
+    api.install_crds(&[definition("v1")]).await.unwrap();
+    let (v1, v2) = ("/apis/two.example/v1/namespaces/default/boxes", "/apis/two.example/v2/namespaces/default/boxes");
+    let make = async |name: &str| {
+        let mut made = object("v1", name, json!({"size": "2x3"}));
+        made["metadata"]["annotations"] = json!({"fill": "x".repeat(40_000)});
+        assert_eq!(client.send("POST", v1, &made).await.0, 201);
+    };
+    make("z1").await;
+    let (code, told, _) = client.send("GET", v2, &Value::Null).await;
+    assert_eq!((code, told["kind"].as_str()), (500, Some("Status")), "{told}");
+    assert_eq!(client.send("DELETE", &format!("{v1}/z1"), &Value::Null).await.0, 200);
+    for name in ["a", "b", "c", "d", "e", "z2"] {
+        make(name).await;
+    }
+    // The beginning is under way by then, so the rest does not come.
+    let request = http::Request::get(v2).body(axum::body::Body::empty()).unwrap();
+    let response = client.0.clone().oneshot(request).await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert!(response.into_body().collect().await.is_err());
+}
+
 #[tokio::test]
 async fn new_defaults_show_in_what_was_stored_before() {
     let dir = tempfile::tempdir().unwrap();

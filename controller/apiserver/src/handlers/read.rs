@@ -169,14 +169,17 @@ impl Listed {
     }
 
     /// The object as an item of the list.
-    pub(crate) fn into_item(self, form: Form, resource: &Resource) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// When its conversion fails now, though it went well before.
+    pub(crate) fn into_item(self, form: Form, resource: &Resource) -> Result<Vec<u8>, ApiError> {
         if form == Form::Whole
             && resource.is_custom()
             && let Some(bytes) = as_stored(resource, &self.0)
         {
-            return bytes.into_owned();
+            return Ok(bytes.into_owned());
         }
-        item(form, resource, served(resource, &self.0).unwrap_or_default())
+        Ok(item(form, resource, served(resource, &self.0)?))
     }
 }
 
