@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::apply::{FieldSet, Managed, Versioned, Versions, Writer, apply, same_but_for_times, track};
 use crate::body;
 use crate::builtin::{Message, decode, empty};
+use crate::cel::{Budget, Program, Root, Wanted, value::Value as Cel};
 use crate::handlers::try_patch;
 use crate::protobuf;
 use crate::schema::Schema;
@@ -143,6 +144,20 @@ pub fn selectors(data: &[u8]) {
     }
 }
 
+/// A rule of a schema: compiled, its cost estimated, and run on an object and what it was.
+pub fn cel(data: &[u8]) {
+    let Ok(source) = std::str::from_utf8(data) else { return };
+    for wanted in [Wanted::Bool, Wanted::Text] {
+        let Ok(program) = Program::compile(source, &SCHEMA, Root::Resource, true, wanted) else { continue };
+        program.cost(&SCHEMA);
+        let object = json!({"apiVersion": "v1", "kind": "K", "metadata": {"name": "x"}, "spec": {
+            "a": 1, "s": "x", "map": {"k": "v"}, "list": ["a", "b"], "set": ["a"], "items": [{"n": 1, "v": "x"}], "either": "1",
+        }});
+        let value = || Cel::of(&object, Some(&SCHEMA), Root::Resource);
+        drop(program.run(value(), Some(value()), &mut Budget::default()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -197,6 +212,15 @@ mod tests {
             super::selectors(&data);
             super::protobuf(&data);
             super::bodies(&data);
+            super::cel(&data);
+        }
+
+        #[test]
+        fn no_rule_panics(words in prop::collection::vec(
+            "self\\.(spec|metadata\\.name)|\\.(a|s|map|list|items|either)|==|&&|\\|\\||\\+|-|\\(|\\)|\\[|\\]|,|!|\\?|:|1|'x'|\\{|\\}|\
+             \\.(all|map|exists|filter)\\(x, |x|true|in|size\\(|has\\(|\\.matches\\('|oldSelf|\\.value\\(\\)|string\\(|/|%|<", 0..12,
+        )) {
+            super::cel(words.concat().as_bytes());
         }
 
         /// Tags and lengths that fit together, so that random input gets inside.

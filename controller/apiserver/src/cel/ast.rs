@@ -5,6 +5,15 @@
 pub(super) struct Node {
     pub(super) at: usize,
     pub(super) kind: Kind,
+    /// Levels of expressions, with this one: as deep as whatever reads it recurses.
+    pub(super) height: usize,
+}
+
+impl Node {
+    pub(super) fn new(at: usize, kind: Kind) -> Self {
+        let height = kind.height().saturating_add(1);
+        Self { at, kind, height }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -38,6 +47,28 @@ pub(super) enum Kind {
     List(Vec<(Node, bool)>),
     Map(Vec<(Node, Node, bool)>),
     Loop(Box<Loop>),
+}
+
+impl Kind {
+    /// That of the highest expression in it.
+    fn height(&self) -> usize {
+        let highest = |a: &Node, b: &Node| a.height.max(b.height);
+        let all = |nodes: &[Node]| nodes.iter().map(|node| node.height).max().unwrap_or_default();
+        match self {
+            Self::Literal(_) | Self::Ident(_) => 0,
+            Self::Select { of, .. } | Self::Has { of, .. } => of.height,
+            Self::Index { of, key, .. } => highest(of, key),
+            Self::Call { target, args, .. } => target.as_ref().map_or(0, |target| target.height).max(all(args)),
+            Self::And(left, right) | Self::Or(left, right) => highest(left, right),
+            Self::Choice(parts) => all(parts.as_slice()),
+            Self::List(elements) => elements.iter().map(|(element, _)| element.height).max().unwrap_or_default(),
+            Self::Map(entries) => entries.iter().map(|(key, value, _)| highest(key, value)).max().unwrap_or_default(),
+            Self::Loop(each) => {
+                let filter = each.filter.as_ref().map_or(0, |filter| filter.height);
+                highest(&each.range, &each.body).max(filter)
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

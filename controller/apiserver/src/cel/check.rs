@@ -1,10 +1,13 @@
 //! Type checking: names and fields must be declared, functions must take what they are given. What passes here can
 //! still fail when it runs, but only for values whose type nobody can know before.
 
+use std::collections::HashMap;
+
 use super::ast::{Kind, Literal, Loop, LoopKind, Node};
 use super::lex::Issue;
 use super::signatures;
 use super::types::{Type, unescape};
+use crate::schema::go_pattern;
 
 /// A variable in scope.
 struct Variable<'s> {
@@ -16,7 +19,12 @@ struct Variable<'s> {
 pub(super) struct Checker<'s> {
     scope: Vec<Variable<'s>>,
     pub(super) issues: Vec<Issue>,
+    /// What each expression was found to be, for those that read it later.
+    pub(super) types: Types<'s>,
 }
+
+/// The types of expressions, each known by where it is.
+pub(super) type Types<'s> = HashMap<*const Node, Type<'s>>;
 
 const TYPE_NAMES: &[&str] =
     &["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint", "optional_type"];
@@ -25,7 +33,7 @@ impl<'s> Checker<'s> {
     pub(super) fn new(variables: Vec<(&str, Type<'s>)>) -> Self {
         let scope = variables.into_iter();
         let scope = scope.map(|(name, of)| Variable { name: name.to_owned(), of, used: false });
-        Self { scope: scope.collect(), issues: Vec::new() }
+        Self { scope: scope.collect(), issues: Vec::new(), types: Types::new() }
     }
 
     /// Whether an outermost variable was named.
@@ -39,6 +47,12 @@ impl<'s> Checker<'s> {
     }
 
     pub(super) fn check(&mut self, node: &Node) -> Type<'s> {
+        let found = self.type_of(node);
+        self.types.insert(std::ptr::from_ref(node), found.clone());
+        found
+    }
+
+    fn type_of(&mut self, node: &Node) -> Type<'s> {
         match &node.kind {
             Kind::Literal(literal) => of_literal(literal),
             Kind::Ident(name) => self.ident(node.at, name),
@@ -189,9 +203,15 @@ impl<'s> Checker<'s> {
 
     /// Arguments whose text can be judged now.
     fn literals(&mut self, name: &str, args: &[Node]) {
-        let Some(Node { at, kind: Kind::Literal(Literal::Text(text)) }) = args.last() else { return };
+        if let ("find" | "findAll", Some(Kind::Literal(Literal::Text(text)))) =
+            (name, args.first().map(|arg| &arg.kind))
+        {
+            // Upstream leaves a wrong one to when it runs; a good one is kept for then.
+            drop(go_pattern(text));
+        }
+        let Some(Node { at, kind: Kind::Literal(Literal::Text(text)), .. }) = args.last() else { return };
         let fits = match name {
-            "matches" => crate::schema::go_pattern(text).is_ok(),
+            "matches" => go_pattern(text).is_ok(),
             "duration" => super::functions::times::parse_duration(text).is_some(),
             "timestamp" => text.parse::<jiff::Timestamp>().is_ok(),
             _ => true,
@@ -217,7 +237,7 @@ impl<'s> Checker<'s> {
             self.must_be_bool(filter.at, &found);
         }
         let body = self.check(&inner.body);
-        self.leave(outside);
+        self.scope.truncate(outside);
         match inner.kind {
             L::All | L::Exists | L::ExistsOne => {
                 self.must_be_bool(inner.body.at, &body);
@@ -240,9 +260,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Begins a loop over a value of the type `range`: its variables are in scope until [`Self::leave`] is given what this
-    /// answers.
-    pub(super) fn enter(&mut self, inner: &Loop, range: &Type<'s>) -> usize {
+    /// Begins a loop over a value of the type `range`: its variables are in scope until what it answers is all that is left.
+    fn enter(&mut self, inner: &Loop, range: &Type<'s>) -> usize {
         use LoopKind as L;
         let over_optional = matches!(inner.kind, L::OptMap | L::OptFlatMap);
         let (first, second) = match (range, over_optional) {
@@ -265,11 +284,6 @@ impl<'s> Checker<'s> {
             self.scope.push(Variable { name: name.clone(), of: second, used: false });
         }
         outside
-    }
-
-    /// Ends a loop.
-    pub(super) fn leave(&mut self, outside: usize) {
-        self.scope.truncate(outside);
     }
 
     fn must_be_bool(&mut self, at: usize, found: &Type<'s>) {

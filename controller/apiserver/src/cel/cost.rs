@@ -4,7 +4,7 @@
 
 use super::ast::{Kind, Literal, Loop, LoopKind, Node};
 use super::calls;
-use super::check::{Checker, dotted, namespaced};
+use super::check::{Types, dotted, namespaced};
 use super::place::Place;
 use super::types::{Type, unescape};
 
@@ -92,7 +92,7 @@ struct Variable<'s> {
 }
 
 pub(super) struct Coster<'s> {
-    checker: Checker<'s>,
+    types: Types<'s>,
     root: Place<'s>,
     scope: Vec<Variable<'s>>,
 }
@@ -103,18 +103,18 @@ const LIST: u64 = 10;
 const MAP: u64 = 30;
 
 impl<'s> Coster<'s> {
-    /// For expressions about a value of `of_self`; `checker` knows the same variables.
-    pub(super) fn new(checker: Checker<'s>, of_self: &Type<'s>, schema: &'s crate::schema::Schema) -> Self {
+    /// For an expression about a value of `of_self`, whose types are those that the checker found.
+    pub(super) fn new(types: Types<'s>, of_self: &Type<'s>, schema: &'s crate::schema::Schema) -> Self {
         let root = match of_self {
             Type::Object(object) => Place::Object(*object),
             _ => Place::Value(schema),
         };
         let variable = |name: &str| Variable { name: name.to_owned(), place: root, size: None, elements: None };
-        Self { checker, root, scope: vec![variable("self"), variable("oldSelf")] }
+        Self { types, root, scope: vec![variable("self"), variable("oldSelf")] }
     }
 
     pub(super) fn cost(&mut self, node: &Node) -> Estimate<'s> {
-        let of = self.checker.check(node);
+        let of = self.types.get(&std::ptr::from_ref(node)).cloned().unwrap_or(Type::Dyn);
         match &node.kind {
             Kind::Literal(literal) => literal_size(literal, of),
             Kind::Ident(name) => self.ident(name, of),
@@ -215,7 +215,7 @@ impl<'s> Coster<'s> {
     fn each(&mut self, inner: &Loop, of: Type<'s>) -> Estimate<'s> {
         use LoopKind as L;
         let range = self.cost(&inner.range);
-        let (outside, variables) = (self.scope.len(), self.checker.enter(inner, &range.of));
+        let outside = self.scope.len();
         // Of what the rule itself made upstream knows no place, and so takes that of the whole value.
         let place = if matches!(range.place, Place::Nowhere) { self.root } else { range.place.element() };
         let key = Variable { name: inner.var.clone(), place: range.place.key(), size: None, elements: None };
@@ -228,7 +228,6 @@ impl<'s> Coster<'s> {
         let filter = inner.filter.as_ref().map(|filter| self.cost(filter).cost);
         let body = self.cost(&inner.body);
         self.scope.truncate(outside);
-        self.checker.leave(variables);
 
         // An optional value is bound to a name where it is there.
         if matches!(inner.kind, L::OptMap | L::OptFlatMap) {

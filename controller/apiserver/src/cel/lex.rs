@@ -37,6 +37,11 @@ pub(super) struct Issue {
     pub(super) message: String,
 }
 
+impl Issue {
+    /// Where an issue with the whole source is.
+    pub(super) const NOWHERE: usize = usize::MAX;
+}
+
 /// Words that are no names, though nothing is done with them.
 pub(super) const RESERVED: &[&str] = &[
     "as",

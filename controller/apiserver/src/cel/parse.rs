@@ -6,6 +6,10 @@ use super::lex::{Issue, RESERVED, Token, tokens};
 /// Expressions nested deeper than this are refused: readers of them recurse.
 const DEEPEST: usize = 60;
 
+/// Expressions of more levels than this are refused, as upstream does: a chain (`1 + 1 + …`, `a.b.c…`) is as high as it is
+/// long, and readers of them recurse.
+const HIGHEST: usize = 250;
+
 /// What an operand may begin with, as upstream's parser lists it.
 const OPERANDS: &str = "'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, \
                         BYTES, IDENTIFIER";
@@ -88,7 +92,7 @@ impl Parser {
             let yes = self.or()?;
             self.expect(":")?;
             let no = self.choice()?;
-            Node { at, kind: Kind::Choice(Box::new([condition, yes, no])) }
+            grown(Node::new(at, Kind::Choice(Box::new([condition, yes, no]))))?
         } else {
             condition
         };
@@ -97,24 +101,26 @@ impl Parser {
     }
 
     fn or(&mut self) -> Parsed {
-        let mut left = self.and()?;
+        let first = self.and()?;
+        let mut others = Vec::new();
         loop {
             let at = self.at();
             if !self.take("||") {
-                return Ok(left);
+                return balanced(first, others, Kind::Or);
             }
-            left = Node { at, kind: Kind::Or(Box::new(left), Box::new(self.and()?)) };
+            others.push((at, self.and()?));
         }
     }
 
     fn and(&mut self) -> Parsed {
-        let mut left = self.binary(0)?;
+        let first = self.binary(0)?;
+        let mut others = Vec::new();
         loop {
             let at = self.at();
             if !self.take("&&") {
-                return Ok(left);
+                return balanced(first, others, Kind::And);
             }
-            left = Node { at, kind: Kind::And(Box::new(left), Box::new(self.binary(0)?)) };
+            others.push((at, self.binary(0)?));
         }
     }
 
@@ -132,7 +138,7 @@ impl Parser {
             let at = self.at();
             self.next = self.next.saturating_add(1);
             let right = self.binary(level.saturating_add(1))?;
-            left = call(at, name, None, vec![left, right]);
+            left = grown(call(at, name, None, vec![left, right]))?;
         }
     }
 
@@ -156,7 +162,7 @@ impl Parser {
             };
             if let Some(number) = number {
                 self.next = self.next.saturating_add(1);
-                return self.members(Node { at, kind: Kind::Literal(number) });
+                return self.members(Node::new(at, Kind::Literal(number)));
             }
             let mut odd = true;
             while self.take("-") {
@@ -184,12 +190,12 @@ impl Parser {
             if dot || optional_dot {
                 let field = self.ident()?;
                 let open = self.at();
-                node = if dot && self.take("(") {
+                node = grown(if dot && self.take("(") {
                     let args = self.list(")")?;
                     method(open, node, field, args)?
                 } else {
-                    Node { at, kind: Kind::Select { of: Box::new(node), field, optional: optional_dot } }
-                };
+                    Node::new(at, Kind::Select { of: Box::new(node), field, optional: optional_dot })
+                })?;
                 continue;
             }
             let (index, optional_index) = (self.take("["), self.take("[?"));
@@ -198,7 +204,7 @@ impl Parser {
             }
             let key = Box::new(self.choice()?);
             self.expect("]")?;
-            node = Node { at, kind: Kind::Index { of: Box::new(node), key, optional: optional_index } };
+            node = grown(Node::new(at, Kind::Index { of: Box::new(node), key, optional: optional_index }))?;
         }
     }
 
@@ -206,7 +212,7 @@ impl Parser {
         let at = self.at();
         let token = self.peek();
         self.next = self.next.saturating_add(1);
-        let literal = |literal: Literal| Ok(Node { at, kind: Kind::Literal(literal) });
+        let literal = |literal: Literal| Ok(Node::new(at, Kind::Literal(literal)));
         match token {
             Token::Int(number) => match i64::try_from(number) {
                 Ok(number) => literal(Literal::Int(number)),
@@ -236,7 +242,7 @@ impl Parser {
             }
             Token::Punct("[") => {
                 let elements = self.elements("]")?;
-                Ok(Node { at, kind: Kind::List(elements) })
+                Ok(Node::new(at, Kind::List(elements)))
             }
             // "[?a]" is one token.
             Token::Punct("[?") => {
@@ -247,7 +253,7 @@ impl Parser {
                 } else {
                     self.expect("]")?;
                 }
-                Ok(Node { at, kind: Kind::List(elements) })
+                Ok(Node::new(at, Kind::List(elements)))
             }
             Token::Punct("{") => self.map(at),
             Token::End => {
@@ -263,15 +269,13 @@ impl Parser {
     fn named(&mut self, at: usize, name: String) -> Parsed {
         let open = self.at();
         if !self.take("(") {
-            return Ok(Node { at, kind: Kind::Ident(name) });
+            return Ok(Node::new(at, Kind::Ident(name)));
         }
         let mut args = self.list(")")?;
         let args_at = args.first().map_or(open, |arg| arg.at);
         if name == "has" && args.len() == 1 {
             return match args.pop().map(|arg| arg.kind) {
-                Some(Kind::Select { of, field, optional: false }) => {
-                    Ok(Node { at: open, kind: Kind::Has { of, field } })
-                }
+                Some(Kind::Select { of, field, optional: false }) => Ok(Node::new(open, Kind::Has { of, field })),
                 _ => Err(Issue { at: args_at, message: "invalid argument to has() macro".to_owned() }),
             };
         }
@@ -317,12 +321,40 @@ impl Parser {
                 break;
             }
         }
-        Ok(Node { at, kind: Kind::Map(entries) })
+        Ok(Node::new(at, Kind::Map(entries)))
     }
 }
 
+/// Refuses what has grown too high: before the next level is put on it, so that nothing higher is ever made.
+fn grown(node: Node) -> Parsed {
+    if node.height > HIGHEST {
+        let message = format!("expression recursion limit exceeded: {HIGHEST}");
+        return Err(Issue { at: Issue::NOWHERE, message });
+    }
+    Ok(node)
+}
+
+/// A chain of `&&` or `||` as a tree of little height, as upstream makes it: rules may be long lists of conditions.
+fn balanced(first: Node, others: Vec<(usize, Node)>, joined: fn(Box<Node>, Box<Node>) -> Kind) -> Parsed {
+    // Neighbours are joined until one is left; where an operand is the right one, its operator goes with it.
+    let mut level: Vec<(usize, Node)> = std::iter::once((0, first)).chain(others).collect();
+    while level.len() > 1 {
+        let mut next = Vec::with_capacity(level.len().div_ceil(2));
+        let mut operands = level.into_iter();
+        while let Some((before, left)) = operands.next() {
+            next.push(match operands.next() {
+                Some((at, right)) => (before, grown(Node::new(at, joined(Box::new(left), Box::new(right))))?),
+                None => (before, left),
+            });
+        }
+        level = next;
+    }
+    let only = level.pop().map(|(_, node)| node);
+    only.ok_or_else(|| Issue { at: Issue::NOWHERE, message: "no operand".to_owned() })
+}
+
 fn call(at: usize, name: &str, target: Option<Box<Node>>, args: Vec<Node>) -> Node {
-    Node { at, kind: Kind::Call { name: name.to_owned(), target, args } }
+    Node::new(at, Kind::Call { name: name.to_owned(), target, args })
 }
 
 /// A method call, or the macro of that name and number of arguments.
@@ -361,5 +393,5 @@ fn method(at: usize, target: Node, name: String, args: Vec<Node>) -> Parsed {
     let mut rest: Vec<Node> = args.collect();
     let missing = || Issue { at, message: "missing argument".to_owned() };
     let body = rest.pop().ok_or_else(missing)?;
-    Ok(Node { at, kind: Kind::Loop(Box::new(Loop { kind, range: target, var, var2, filter: rest.pop(), body })) })
+    Ok(Node::new(at, Kind::Loop(Box::new(Loop { kind, range: target, var, var2, filter: rest.pop(), body }))))
 }

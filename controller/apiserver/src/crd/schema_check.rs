@@ -219,7 +219,7 @@ impl Walk {
             let place = list.index(at);
             let (path, message_path) = (place.child("rule").path(), place.child("messageExpression").path());
             if let Some(parsed) = parsed {
-                let cost = rule.cost().saturating_mul(costs::runs(parsed, top.runs));
+                let cost = rule.cost(parsed).saturating_mul(costs::runs(parsed, top.runs));
                 self.rule_causes.extend(self.costs.add(&path, "estimated rule cost", cost));
             }
             if let Some(fault) = rule.fault() {
@@ -229,7 +229,7 @@ impl Walk {
                 let fault = fault.replacen("compilation failed", "messageExpression compilation failed", 1);
                 self.rule_causes.push(Cause::invalid_text(&message_path, &shown(json), &fault));
             }
-            if let Some(cost) = rule.message_cost() {
+            if let Some(cost) = parsed.and_then(|parsed| rule.message_cost(parsed)) {
                 self.rule_causes.extend(self.costs.add(&message_path, "estimated messageExpression cost", cost));
             }
             if rule.uses_old() {

@@ -22,7 +22,7 @@ pub(crate) use default::{default, drop_nulls};
 pub(crate) use field_path::find as find_field;
 pub(crate) use format::{Format, is_go_duration};
 pub(crate) use parse::SchemaError;
-pub(crate) use pattern::compile as go_pattern;
+pub(crate) use pattern::{compile as go_pattern, compile_once as go_pattern_once};
 pub(crate) use prune::{prune, prune_value};
 pub(crate) use rules::{Rule, check_default as check_rules};
 pub(crate) use size::LARGEST_REQUEST;

@@ -3,27 +3,70 @@
 //! pattern is rewritten before it is compiled.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
-/// Patterns kept compiled. Definitions share most of theirs, and each is read more than once.
-const KEPT: usize = 256;
-static COMPILED: LazyLock<Mutex<HashMap<String, Regex>>> = LazyLock::new(Mutex::default);
+/// Bytes that compiled patterns may take which are kept. Definitions share most of theirs, and each is read more than once.
+const KEPT: usize = 16 << 20;
+/// Bytes that a compiled pattern may take and be kept: nearly all take less than the first. What takes more is compiled each
+/// time, up to what the `regex` crate allows.
+const SIZES: [usize; 2] = [64 << 10, 1 << 20];
+static COMPILED: LazyLock<Mutex<Compiled>> = LazyLock::new(Mutex::default);
 
-/// Compiles a pattern written for Go's `regexp`.
+/// Patterns that are kept, and the bytes they may take together.
+#[derive(Default)]
+struct Compiled {
+    patterns: HashMap<String, Regex>,
+    size: usize,
+}
+
+impl Compiled {
+    fn keep(&mut self, pattern: &str, regex: &Regex, size: usize) {
+        let size = size.saturating_add(pattern.len());
+        if self.size.saturating_add(size) > KEPT {
+            *self = Self::default();
+        }
+        if self.patterns.insert(pattern.to_owned(), regex.clone()).is_none() {
+            self.size = self.size.saturating_add(size);
+        }
+    }
+}
+
+fn compiled() -> MutexGuard<'static, Compiled> {
+    COMPILED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Compiles a pattern of a definition, written for Go's `regexp`, and keeps it for the next who asks.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
-    let lock = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(regex) = lock().get(pattern) {
+    if let Some(regex) = compiled().patterns.get(pattern) {
         return Ok(regex.clone());
     }
-    let regex = Regex::new(&rewritten(pattern))?;
-    let mut compiled = lock();
-    if compiled.len() >= KEPT {
-        compiled.clear();
+    let (regex, size) = compile_anew(pattern)?;
+    if let Some(size) = size {
+        compiled().keep(pattern, &regex, size);
     }
-    compiled.insert(pattern.to_owned(), regex.clone());
     Ok(regex)
+}
+
+/// As [`compile`], for a pattern that may come from an object: whoever writes objects does not fill what is kept.
+pub(crate) fn compile_once(pattern: &str) -> Result<Regex, regex::Error> {
+    if let Some(regex) = compiled().patterns.get(pattern) {
+        return Ok(regex.clone());
+    }
+    Ok(compile_anew(pattern)?.0)
+}
+
+/// A pattern, and which of [`SIZES`] it fits in.
+fn compile_anew(pattern: &str) -> Result<(Regex, Option<usize>), regex::Error> {
+    let pattern = rewritten(pattern);
+    for size in SIZES {
+        match RegexBuilder::new(&pattern).size_limit(size).build() {
+            Err(regex::Error::CompiledTooBig(_)) => {}
+            other => return Ok((other?, Some(size))),
+        }
+    }
+    Ok((Regex::new(&pattern)?, None))
 }
 
 fn rewritten(pattern: &str) -> String {
@@ -122,5 +165,26 @@ mod tests {
             assert_eq!(compile(pattern).unwrap().is_match(text), wanted, "{pattern} on {text}");
         }
         assert!(compile("(").is_err());
+    }
+
+    #[test]
+    fn only_small_patterns_of_definitions_are_kept() {
+        let kept = |pattern: &str| compiled().patterns.contains_key(pattern);
+        let (small, big, from_object) = ("^kept[a-z]+$", r"^\pL{100}$", "^not-kept[a-z]+$");
+        for pattern in [small, big] {
+            compile(pattern).unwrap();
+        }
+        compile_once(from_object).unwrap();
+        assert_eq!(compile_anew(small).unwrap().1, Some(SIZES[0]));
+        assert_eq!(compile_anew(big).unwrap().1, None);
+        assert!(!kept(big), "a pattern of several MiB is kept");
+        assert!(!kept(from_object), "a pattern of an object is kept");
+        assert!(compile(r"^(?:\pL{1000}){1000}$").is_err());
+
+        let (mut compiled, regex) = (Compiled::default(), Regex::new("a").unwrap());
+        for number in 0..1000 {
+            compiled.keep(&number.to_string(), &regex, SIZES[1]);
+            assert!(compiled.size <= KEPT && compiled.patterns.len() <= KEPT / SIZES[1]);
+        }
     }
 }

@@ -59,14 +59,14 @@ impl Rule {
         self.message_program.as_ref()?.as_ref().err().map(String::as_str)
     }
 
-    /// What one run can cost at most; nothing for what does not compile.
-    pub(crate) fn cost(&self) -> u64 {
-        self.program.as_ref().map_or(0, Program::cost)
+    /// What one run on a value of `schema` can cost at most; nothing for what does not compile.
+    pub(crate) fn cost(&self, schema: &Schema) -> u64 {
+        self.program.as_ref().map_or(0, |program| program.cost(schema))
     }
 
     /// As [`Self::cost`], for the making of its message.
-    pub(crate) fn message_cost(&self) -> Option<u64> {
-        self.message_program.as_ref()?.as_ref().ok().map(Program::cost)
+    pub(crate) fn message_cost(&self, schema: &Schema) -> Option<u64> {
+        self.message_program.as_ref()?.as_ref().ok().map(|program| program.cost(schema))
     }
 
     pub(crate) fn uses_old(&self) -> bool {

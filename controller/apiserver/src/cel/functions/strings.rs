@@ -4,10 +4,10 @@ use super::super::eval::{Found, failed, no_overload};
 use super::super::value::Value;
 use super::{Args, convert, int};
 use crate::gotext;
-use crate::schema::go_pattern;
+use crate::schema::go_pattern_once;
 
 pub(super) fn matches<'v>(text: &str, pattern: &str) -> Found<'v> {
-    match go_pattern(pattern) {
+    match go_pattern_once(pattern) {
         Ok(regex) => Ok(Value::Bool(regex.is_match(text))),
         Err(_) => failed(format!("error parsing regexp: `{pattern}`")),
     }
@@ -40,7 +40,7 @@ pub(super) fn method<'v>(name: &str, text: &str, rest: Args<'_, 'v>) -> Found<'v
         ("split", [Value::Text(at), Value::Int(most)]) => Ok(split(text, at, *most)),
         ("substring", [Value::Int(from)]) => substring(text, *from, None),
         ("substring", [Value::Int(from), Value::Int(to)]) => substring(text, *from, Some(*to)),
-        ("find", [Value::Text(pattern)]) => match go_pattern(pattern) {
+        ("find", [Value::Text(pattern)]) => match go_pattern_once(pattern) {
             Ok(regex) => Ok(Value::text(regex.find(text).map(|found| found.as_str()).unwrap_or_default())),
             Err(error) => failed(format!("Illegal regex: {error}")),
         },
@@ -49,7 +49,7 @@ pub(super) fn method<'v>(name: &str, text: &str, rest: Args<'_, 'v>) -> Found<'v
                 [Value::Int(most)] => usize::try_from(*most).unwrap_or(usize::MAX),
                 _ => usize::MAX,
             };
-            match go_pattern(pattern) {
+            match go_pattern_once(pattern) {
                 Ok(regex) => {
                     let found = regex.find_iter(text).take(most);
                     Ok(Value::list(found.map(|found| Value::text(found.as_str())).collect()))
