@@ -45,12 +45,15 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         clusterctl::crds,
     ];
     std::thread::scope(|scope| {
-        let groups = GROUPS.map(|crds| scope.spawn(crds));
-        groups
-            .into_iter()
-            .flat_map(|group| group.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault)))
-            .collect()
+        let groups = GROUPS.map(|crds| (crds, std::thread::Builder::new().spawn_scoped(scope, crds)));
+        let groups = groups.into_iter();
+        groups.flat_map(|(crds, thread)| thread.map_or_else(|_| crds(), finished)).collect()
     })
+}
+
+/// What a thread made. Where none can be started, the caller makes it.
+fn finished<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault))
 }
 
 /// The CRD of one kind.

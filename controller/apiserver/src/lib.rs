@@ -16,8 +16,8 @@
 //!
 //! Custom kinds have schema validation, defaults, pruning, CEL rules, selectable fields, and several versions, which a
 //! function registered with [`ApiServer::register_conversion`] converts; texts of errors are upstream's. Not there:
-//! conversion webhooks (a definition may name one; what would need it fails and says so), an estimate of what a CEL rule
-//! costs before it runs (a budget of steps ends it then), OpenAPI v2.
+//! conversion webhooks (a definition may name one; what would need it fails and says so), OpenAPI v2. What a CEL rule can
+//! cost is estimated when its definition is written, as upstream does; a budget of steps ends what runs too long.
 //!
 //! # What is kept, and how
 //! Objects are in `apiserver.redb`, with two journals beside it that take each write first; a backup has all three. A
@@ -31,8 +31,8 @@
 //! with 410, as upstream answers it after a compaction.
 //!
 //! # Owners of fields
-//! Every write keeps `managedFields` as upstream does. Two things differ: an apply to the Scale of a custom kind works
-//! (upstream answers 500), and the texts for broken YAML are those of another reader.
+//! Every write keeps `managedFields` as upstream does. One thing differs: the texts for broken YAML are those of another
+//! reader.
 //!
 //! # Limits
 //! Objects 1.5 MiB (as JSON), bodies 3 MiB; 400 reads and 200 writes at once, 2048 more waiting of each (then 429),

@@ -66,7 +66,8 @@ impl NameRule {
     }
 }
 
-fn subdomain(name: &str, unit: &str) -> Vec<String> {
+/// What is wrong with a subdomain. Upstream counts the letters of a name in characters, and of others in bytes.
+pub(crate) fn subdomain(name: &str, unit: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if name.len() > SUBDOMAIN_LENGTH {
         problems.push(format!("must be no more than {SUBDOMAIN_LENGTH} {unit}"));

@@ -60,23 +60,20 @@ async fn gone(router: &Router, path: &str) {
     }
 }
 
-/// How many versions come after what is stored when nobody writes any more: a task that writes for ever shows.
-async fn written_in_a_while(router: &Router) -> u64 {
-    let version = || async {
-        let list = get(router, "/api/v1/namespaces").await.1;
-        list["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap()
-    };
+/// Until nobody writes any more: several times on end, since a task that writes for ever pauses as well.
+async fn all_is_quiet(router: &Router) {
+    const WINDOW: Duration = Duration::from_millis(400);
+    const WINDOWS: u32 = 4;
+    let version = || async { get(router, "/api/v1/namespaces").await.1["metadata"]["resourceVersion"].clone() };
     // What a server writes when it begins may come late on a busy machine.
-    let mut written = 0;
-    for _ in 0..5 {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+    let mut quiet = 0;
+    while quiet < WINDOWS {
+        assert!(tokio::time::Instant::now() < deadline, "somebody writes again and again");
         let before = version().await;
-        tokio::time::sleep(Duration::from_millis(400)).await;
-        written = version().await - before;
-        if written == 0 {
-            break;
-        }
+        tokio::time::sleep(WINDOW).await;
+        quiet = if version().await == before { quiet + 1 } else { 0 };
     }
-    written
 }
 
 fn widget(name: &str) -> Value {
@@ -108,7 +105,7 @@ async fn a_definition_with_a_finalizer_of_its_own_waits_in_peace() {
         assert!(tokio::time::Instant::now() < deadline);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(written_in_a_while(&router).await, 0);
+    all_is_quiet(&router).await;
     let free = json!({"metadata": {"finalizers": null}});
     assert_eq!(send(&router, "PATCH", &definition, free).await.0, 200);
     gone(&router, &definition).await;
@@ -224,8 +221,7 @@ async fn roles_that_are_put_together_of_each_other_come_to_rest() {
             "rules": [{"apiGroups": [""], "resources": [rule], "verbs": ["get"]}]});
         make(&router, ROLES, role).await;
     }
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(written_in_a_while(&router).await, 0);
+    all_is_quiet(&router).await;
 }
 
 /// Sends a request of which the body comes only once `meanwhile` is done.

@@ -3,43 +3,18 @@
 use serde_json::{Map, Value, json};
 
 use super::{text, texts};
+use crate::names::{self, NameRule};
 use crate::object;
 use crate::status::Cause;
 
-const LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
-                     character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
-                     validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
-                         and must start and end with an alphanumeric character (e.g. 'example.com', regex used for \
-                         validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-
 /// Why a text is no DNS-1035 label; empty when it is one.
 pub(super) fn label_fault(name: &str) -> String {
-    let mut faults = Vec::new();
-    if name.len() > 63 {
-        faults.push("must be no more than 63 bytes");
-    }
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(inner) || name.ends_with('-') {
-        faults.push(LABEL);
-    }
-    faults.join(",")
+    NameRule::Word.problems(name).join(",")
 }
 
 /// Why a text is no RFC 1123 subdomain; empty when it is one.
 pub(super) fn subdomain_fault(name: &str) -> String {
-    let mut faults = Vec::new();
-    if name.len() > 253 {
-        faults.push("must be no more than 253 bytes");
-    }
-    let word = |part: &str| {
-        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        !part.is_empty() && part.chars().all(inner) && !part.starts_with('-') && !part.ends_with('-')
-    };
-    if !name.split('.').all(word) {
-        faults.push(SUBDOMAIN);
-    }
-    faults.join(",")
+    names::subdomain(name, "bytes").join(",")
 }
 
 /// Adds the faults of `spec.names`.
