@@ -15,6 +15,8 @@ pub struct Accepted {
     pub id: String,
     /// Pattern of places.
     pub at: String,
+    /// Only where both servers said a text there.
+    pub texts: bool,
     /// Why.
     pub reason: String,
 }
@@ -25,7 +27,18 @@ pub struct Accepted {
 struct Written {
     ids: Vec<String>,
     at: String,
+    #[serde(default)]
+    texts: bool,
     reason: String,
+}
+
+impl Accepted {
+    fn covers(&self, difference: &Difference) -> bool {
+        let is_text = |value: &str| value.starts_with('"');
+        fits(&self.id, &difference.id)
+            && fits(&self.at, &difference.at)
+            && (!self.texts || is_text(&difference.wanted) && is_text(&difference.found))
+    }
 }
 
 /// How differences and list fit together.
@@ -47,8 +60,9 @@ pub fn load(path: &Path) -> anyhow::Result<Vec<Accepted>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let written: Vec<Written> = crate::yaml::parse(&text).with_context(|| format!("cannot use {}", path.display()))?;
     let each = |entry: Written| {
-        let Written { ids, at, reason } = entry;
-        ids.into_iter().map(move |id| Accepted { id, at: at.clone(), reason: reason.clone() }).collect::<Vec<_>>()
+        let Written { ids, at, texts, reason } = entry;
+        let one = move |id| Accepted { id, at: at.clone(), texts, reason: reason.clone() };
+        ids.into_iter().map(one).collect::<Vec<_>>()
     };
     Ok(written.into_iter().flat_map(each).collect())
 }
@@ -58,9 +72,7 @@ pub fn load(path: &Path) -> anyhow::Result<Vec<Accepted>> {
 pub fn judge<'a>(differences: &'a [Difference], accepted: &'a [Accepted]) -> Judgement<'a> {
     let mut judgement = Judgement::default();
     for difference in differences {
-        let entry =
-            accepted.iter().position(|entry| fits(&entry.id, &difference.id) && fits(&entry.at, &difference.at));
-        match entry {
+        match accepted.iter().position(|entry| entry.covers(difference)) {
             Some(entry) => judgement.listed.push((difference, entry)),
             None => judgement.unlisted.push(difference),
         }
@@ -103,9 +115,23 @@ mod tests {
         }
     }
 
+    /// A field that happens to be called so, and a text that only one of them has, are no other words for the same.
+    #[test]
+    fn texts_differ_only_where_both_are() {
+        let entry = Accepted { id: "a/1".into(), at: "*/description".into(), texts: true, reason: "r".into() };
+        let covers = |wanted: &str, found: &str| {
+            let (id, at) = ("a/1".into(), "body/properties/description".into());
+            entry.covers(&Difference { id, at, wanted: wanted.into(), found: found.into() })
+        };
+        assert!(covers("\"one\"", "\"other\""));
+        assert!(!covers("\"one\"", ""));
+        assert!(!covers("", "\"other\""));
+        assert!(!covers("", "{\"type\":\"string\"}"));
+    }
+
     #[test]
     fn the_unlisted_and_the_vanished_show() {
-        let entry = |id: &str| Accepted { id: id.into(), at: "body*".into(), reason: "r".into() };
+        let entry = |id: &str| Accepted { id: id.into(), at: "body*".into(), texts: false, reason: "r".into() };
         let difference =
             |id: &str| Difference { id: id.into(), at: "body/x".into(), wanted: "1".into(), found: "2".into() };
         let (differences, accepted) = ([difference("a/1"), difference("b/1")], [entry("a/*"), entry("c/*")]);

@@ -11,6 +11,7 @@ pub mod kubeconfig;
 pub mod normal;
 pub mod outcome;
 mod protobuf;
+pub mod rounds;
 pub mod run;
 pub mod seed;
 mod step;

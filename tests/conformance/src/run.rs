@@ -99,9 +99,13 @@ fn narrow(outcome: &mut Outcome, step: &Step) {
         Body::Json(body) => {
             for list in ["items", "rows"] {
                 let Some(Value::Array(items)) = body.get_mut(list) else { continue };
+                let all = items.len();
                 items.retain(|item| !is_always_there(item));
-                // A list of this form says that it is empty with a null.
-                if items.is_empty() && body.get("kind").is_some_and(|kind| kind == "PartialObjectMetadataList") {
+                // A list of this form says that it is empty with a null: so does one that is empty without them.
+                if items.is_empty()
+                    && all > 0
+                    && body.get("kind").is_some_and(|kind| kind == "PartialObjectMetadataList")
+                {
                     body.as_object_mut().map(|fields| fields.insert(list.to_owned(), Value::Null));
                 }
             }
@@ -179,4 +183,27 @@ pub fn definitions(dir: &Path) -> anyhow::Result<Vec<Value>> {
         definitions.push(crate::yaml::parse(&text).with_context(|| format!("cannot use {}", path.display()))?);
     }
     Ok(definitions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list of metadata with these items, and what is left of it to compare.
+    fn narrowed(items: Value) -> Value {
+        let body = Body::Json(json!({"kind": "PartialObjectMetadataList", "items": items}));
+        let (id, request) = ("c/1".to_owned(), "GET /".to_owned());
+        let mut outcome = Outcome { id, request, status: 200, headers: BTreeMap::new(), body };
+        narrow(&mut outcome, &crate::yaml::parse(r#"{do: "GET /"}"#).unwrap());
+        let Body::Json(mut body) = outcome.body else { return Value::Null };
+        body["items"].take()
+    }
+
+    #[test]
+    fn an_empty_list_is_compared_as_it_was_sent() {
+        assert_eq!(narrowed(json!([])), json!([]));
+        assert_eq!(narrowed(json!(null)), json!(null));
+        assert_eq!(narrowed(json!([{"metadata": {"name": "default"}}])), json!(null));
+        assert_eq!(narrowed(json!([{"metadata": {"name": "a"}}])), json!([{"metadata": {"name": "a"}}]));
+    }
 }

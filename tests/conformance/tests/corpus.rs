@@ -10,6 +10,7 @@ use bessemer_conformance::corpus::{self, File};
 use bessemer_conformance::embedded::Embedded;
 use bessemer_conformance::kubeconfig::Access;
 use bessemer_conformance::outcome::Outcome;
+use bessemer_conformance::rounds::{Rounds, Verdict};
 use bessemer_conformance::{accepted, compare, run, seed};
 use bessemer_kube_peer::RealApi;
 use serde_json::Value;
@@ -76,28 +77,25 @@ async fn once(
     faults(&wanted, &found, list)
 }
 
-/// Both must give the same answers but for what the list accepts, and all of that must still be there. A real server
-/// follows hash tables, clocks and caches here and there: what is wrong once is tried again, and is wrong if it is
-/// wrong twice. What was wrong once only is told. A corpus that shrank below `least` requests is wrong as well.
+/// Both must give the same answers but for what the list accepts, and all of that must still be there. What is wrong once
+/// is tried twice more, and is wrong if it is wrong again. A corpus that shrank below `least` requests is wrong as well.
 async fn compared(test: &str, files: &[File], crds: &[Value], list: &str, least: usize) {
     let list = accepted::load(&here().join(list)).unwrap();
-    let mut first: Option<BTreeSet<String>> = None;
-    for _ in 0..2 {
+    let mut rounds = Rounds::default();
+    loop {
         let Some(real) = real(test).await else { return };
         let found = once(&real, files, crds, &list, least).await;
-        let Some(before) = &first else {
-            if found.is_empty() {
-                return;
-            }
-            println!("{test}: wrong in the first run, tried again: {found:#?}");
-            first = Some(found);
-            continue;
-        };
-        let twice: Vec<_> = before.intersection(&found).collect();
-        for fault in before.symmetric_difference(&found) {
-            println!("{test}: ONCE ONLY {fault}");
+        if !found.is_empty() {
+            println!("{test}: wrong in this run: {found:#?}");
         }
-        assert!(twice.is_empty(), "wrong twice, see the reports above: {twice:#?}");
+        match rounds.add(found) {
+            Verdict::Right => break,
+            Verdict::Again => {}
+            Verdict::Wrong(twice) => panic!("wrong twice, see the reports above: {twice:#?}"),
+        }
+    }
+    for fault in rounds.once_only() {
+        println!("{test}: ONCE ONLY {fault}");
     }
 }
 
