@@ -134,7 +134,7 @@ impl Reader<'_> {
             Some(b'{') => self.object(place, target, depth),
             Some(b'[') => self.array(place, target, depth),
             Some(b'"') => self.string().map(Value::from),
-            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b'-' | b'0'..=b'9') => self.number(target),
             Some(b't') => self.literal("true", true.into()),
             Some(b'f') => self.literal("false", false.into()),
             Some(b'n') => self.literal("null", Value::Null),
@@ -213,7 +213,7 @@ impl Reader<'_> {
         }
     }
 
-    fn number(&mut self) -> Result<Value, Broken> {
+    fn number(&mut self, target: Target) -> Result<Value, Broken> {
         let start = self.at;
         let mut whole = true;
         if self.peek() == Some(b'-') {
@@ -247,7 +247,10 @@ impl Reader<'_> {
         if let Some(number) = text.parse::<i64>().ok().filter(|_| whole) {
             return Ok(number.into());
         }
-        // As Go's reader: a whole number that does not fit becomes a float.
+        // As Go's reader: a whole number that does not fit becomes a float, or is refused as it is written.
+        if let (Target::Integer, Some(number)) = (target, text.parse::<u64>().ok().filter(|_| whole)) {
+            return Ok(number.into());
+        }
         let float = text.parse::<f64>().ok().and_then(Number::from_f64);
         float
             .map(Value::Number)
@@ -398,6 +401,11 @@ mod tests {
                 r#"{"default": {"a": 1}, "not": {"title": "N"}, "items": {"title": "I"},
                     "default": {"b": 1}, "not": {"type": "object"}, "items": {"type": "object"}}"#,
                 json!({"default": {"b": 1}, "not": {"title": "N", "type": "object"}, "items": {"type": "object"}}),
+            ),
+            (
+                "meta.v1.ObjectMeta",
+                r#"{"generation": 18446744073709551615, "none": 18446744073709551615}"#,
+                json!({"generation": u64::MAX, "none": 18_446_744_073_709_551_615.0}),
             ),
             (
                 "meta.v1.ManagedFieldsEntry",

@@ -18,6 +18,8 @@ pub(super) enum Target {
     Map(Option<&'static Message>),
     /// A list, of such structs, if of any.
     List(Option<&'static Message>),
+    /// A whole number, of which a refusal shows every digit.
+    Integer,
     /// What has no parts, or reads them itself: the last value counts.
     Whole,
 }
@@ -36,12 +38,13 @@ impl Target {
         match self {
             Self::Struct(message) => match message.field(name).map(|field| (field.many, field.kind, field.message())) {
                 None | Some((_, Kind::Json, _)) => Self::Whole,
+                Some((Many::One, Kind::Int32 | Kind::Int64, _)) => Self::Integer,
                 Some((Many::One, _, inner)) => Self::of(inner),
                 Some((Many::Map, _, inner)) => Self::Map(inner),
                 Some((Many::List, _, inner)) => Self::List(inner),
             },
             Self::Map(inner) => Self::of(inner),
-            Self::List(_) | Self::Whole => Self::Whole,
+            Self::List(_) | Self::Integer | Self::Whole => Self::Whole,
         }
     }
 
@@ -49,7 +52,7 @@ impl Target {
     pub(super) fn item(self) -> Self {
         match self {
             Self::List(inner) => Self::of(inner),
-            Self::Struct(_) | Self::Map(_) | Self::Whole => Self::Whole,
+            Self::Struct(_) | Self::Map(_) | Self::Integer | Self::Whole => Self::Whole,
         }
     }
 
