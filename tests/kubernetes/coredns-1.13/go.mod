@@ -1,4 +1,5 @@
-module bessemer.dev/tests/kubernetes/coredns-1.13
+// Its last word names the program.
+module bessemer.dev/tests/kubernetes-1.35/coredns
 
 go 1.26.0
 
