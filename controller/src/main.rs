@@ -37,18 +37,17 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let result = match cli.command {
-        Command::Up(options) => runtime.block_on(Box::pin(up::run(options))),
-        Command::Serve(options) => runtime.block_on(Box::pin(serve::run(options))),
-        Command::Bmc(options) => {
-            let code = runtime.block_on(bmc::run(options));
-            // sessions of a console end in the background
-            runtime.shutdown_timeout(GOODBYE);
-            return code;
-        }
+    let code = match cli.command {
+        Command::Up(options) => code_of(&runtime.block_on(Box::pin(up::run(options)))),
+        Command::Serve(options) => code_of(&runtime.block_on(Box::pin(serve::run(options)))),
+        Command::Bmc(options) => runtime.block_on(bmc::run(options)),
     };
     // A blocking read that hangs must not keep the process.
     runtime.shutdown_timeout(GOODBYE);
+    code
+}
+
+fn code_of(result: &anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
