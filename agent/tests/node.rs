@@ -99,6 +99,7 @@ async fn a_deployed_host_becomes_a_control_plane() {
         token: "t0ken".into(),
         boot_id: BootId::random(),
         time: now(),
+        network: None,
     };
     let mut ramdisk = machine::Machine::boot(folder.path(), &config, &disk);
     controller.wait("hello", 120, |event| matches!(event, Event::Up(Up::Hello { .. })).then_some(())).await;

@@ -85,6 +85,7 @@ async fn a_machine_enrols_inspects_deploys_and_leaves() {
         token: "t0ken".into(),
         boot_id: BootId::random(),
         time: now(),
+        network: None,
     };
     let mut machine = machine::Machine::boot(folder.path(), &config, &disk_path);
     let disk = File::open(&disk_path).unwrap();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BootId, HostId};
+use crate::{BootId, HostId, NetworkConfig};
 
 /// Which of its two lives an agent is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct BootConfig {
     /// Seconds since the epoch when the overlay was made; the agent's clock is set to the later of this and the RTC
     /// before any TLS.
     pub time: i64,
+    /// Given when the host cannot just ask a DHCP server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkConfig>,
 }
 
 impl fmt::Debug for BootConfig {
@@ -39,6 +42,7 @@ impl fmt::Debug for BootConfig {
             .field("controllers", &self.controllers)
             .field("boot_id", &self.boot_id)
             .field("time", &self.time)
+            .field("network", &self.network)
             .finish_non_exhaustive()
     }
 }
@@ -114,6 +118,7 @@ mod tests {
             token: "s3cr3t".into(),
             boot_id: BootId::random(),
             time: 0,
+            network: None,
         };
         assert!(!format!("{config:?}").contains("s3cr3t"));
     }

@@ -13,18 +13,25 @@
 //! what a Kubernetes object is, or how a disk is written.
 
 mod enrol;
+mod erase;
 mod hardware;
 mod ids;
 mod line;
+mod network;
 mod node;
 mod seed;
 mod stream;
 mod work;
 
 pub use enrol::{BootConfig, EnrolRequest, EnrolResponse, HardwareIdentity, Refusal, Role};
-pub use hardware::{Cpu, Disk, Firmware, HardwareDetails, Nic, SystemVendor};
+pub use erase::{DiskIdentity, Erase, EraseMode, EraseReport, ErasedDisk, SkippedDisk, Unlisted};
+pub use hardware::{
+    Cpu, Dimm, Disk, Enclosure, Firmware, HardwareDetails, InBandBmc, LldpNeighbour, Nic, NvmeCapabilities, PciDevice,
+    SystemVendor, Tpm, Unread,
+};
 pub use ids::{BootId, HostId, InvalidId, WorkId};
 pub use line::{LineError, MAX_LINE, decode_line, encode_line};
+pub use network::{AddressSource, BondMode, Link, LinkKind, NetworkConfig, Route};
 pub use node::{Bootstrap, NodeAddress, NodeCertificateRequest, NodeCertificateResponse, NodePhase, NodeReport};
 pub use seed::{IDENTITY_PATH, NodeIdentity, SEED_LABEL};
 pub use stream::{Down, ItemState, Up};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Disk, HardwareDetails, HostId, WorkId};
+use crate::{Disk, Erase, EraseReport, HardwareDetails, HostId, WorkId};
 
 /// One thing to do, once. The agent answers an id it knows with the stored state and never does it twice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub struct WorkItem {
 pub enum Work {
     /// Report the hardware.
     Inspect,
+    /// Erase disks.
+    Erase(Erase),
     /// Write an image and its seed to the root disk.
     Deploy(Deploy),
     /// End the ramdisk. The answer is sent before it happens.
@@ -116,6 +118,10 @@ pub struct RootDeviceHints {
     pub min_size_gigabytes: Option<u64>,
     /// Exact world wide name.
     pub wwn: Option<String>,
+    /// Exact world wide name, with what the vendor adds to it.
+    pub wwn_with_extension: Option<String>,
+    /// Exactly what the vendor adds to the world wide name.
+    pub wwn_vendor_extension: Option<String>,
     /// Spinning or not.
     pub rotational: Option<bool>,
 }
@@ -133,7 +139,6 @@ pub struct Seed {
 /// How an item ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "outcome")]
-#[expect(clippy::large_enum_variant, reason = "few are in memory at a time, and a box would be in every reader's way")]
 pub enum Outcome {
     /// Wholly done.
     Done {
@@ -147,13 +152,14 @@ pub enum Outcome {
 /// What came of an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "of")]
-#[expect(clippy::large_enum_variant, reason = "few are in memory at a time, and a box would be in every reader's way")]
 pub enum Report {
     /// Of [`Work::Inspect`].
     Inspected {
         /// The inventory.
         hardware: Box<HardwareDetails>,
     },
+    /// Of [`Work::Erase`].
+    Erased(EraseReport),
     /// Of [`Work::Deploy`].
     Deployed(DeployReport),
     /// Of [`Work::Leave`], sent just before it happens.
@@ -165,7 +171,7 @@ pub enum Report {
 #[serde(rename_all = "camelCase")]
 pub struct DeployReport {
     /// The disk.
-    pub disk: Disk,
+    pub disk: Box<Disk>,
     /// Bytes fetched.
     pub fetched_bytes: u64,
     /// Bytes of the image on the disk.
@@ -202,6 +208,10 @@ pub enum FailureCode {
     BadImage,
     /// The disk would not take it.
     WriteFailed,
+    /// A disk is not the one that the item means, or a disk to be kept is not there. Nothing was erased.
+    WrongDisk,
+    /// A disk is not erased, or it could not be proven. The host must not go to anybody else.
+    EraseFailed,
     /// Anything else in the agent.
     Internal,
 }

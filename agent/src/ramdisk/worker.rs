@@ -50,6 +50,7 @@ impl Worker {
         let WorkItem { id, claim, deadline, work, .. } = item;
         match work {
             Work::Inspect => self.inspect().await,
+            Work::Erase(_) => failed(FailureCode::EraseFailed, "this agent does not erase".to_owned()),
             Work::Deploy(order) => {
                 info!("item {id}: deploying for {}", claim.as_deref().unwrap_or("nobody"));
                 let job = deploy::Job {

@@ -41,7 +41,8 @@ fn inspected() -> Outcome {
 fn deployed() -> Outcome {
     let digest = Digest { algorithm: DigestAlgorithm::Sha256, hex: "ab".repeat(32) };
     let disk = Disk { name: "/dev/vda".to_owned(), ..Disk::default() };
-    let report = DeployReport { disk, fetched_bytes: 1, image_bytes: 2, digest, partitions: Vec::new() };
+    let report =
+        DeployReport { disk: Box::new(disk), fetched_bytes: 1, image_bytes: 2, digest, partitions: Vec::new() };
     Outcome::Done { report: Report::Deployed(report) }
 }
 

@@ -138,7 +138,7 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     let result = Box::pin(onto(&job, &target, identity)).await;
     match result {
         Ok(written) => Ok(DeployReport {
-            disk: chosen,
+            disk: Box::new(chosen),
             fetched_bytes: written.fetched,
             image_bytes: written.image,
             digest: job.order.image.digest,

@@ -31,6 +31,7 @@ fn parse(cpuinfo: &str) -> Cpu {
         clock_megahertz: get("cpu MHz").parse().unwrap_or(0.0),
         flags: get("flags").split_whitespace().map(str::to_owned).collect(),
         count: u32::try_from(count).unwrap_or(u32::MAX),
+        ..Cpu::default()
     }
 }
 

@@ -59,6 +59,7 @@ fn describe(folder: &Path, mounts: &str) -> Option<FoundDisk> {
         wwn: text("wwid").or_else(|| text("device/wwid")).map(|wwid| wwn_of(&wwid)).unwrap_or_default(),
         hctl: hctl(&folder.join("device")).unwrap_or_default(),
         name: device,
+        ..Disk::default()
     };
     Some(FoundDisk { inventory, read_only: flag("ro"), in_use: mounted || has_holders(folder) })
 }

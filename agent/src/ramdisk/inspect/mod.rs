@@ -21,6 +21,7 @@ pub(super) fn inspect(boot_mac: &str, boot_address: &str) -> HardwareDetails {
         nics: nics(sys, boot_mac, boot_address),
         storage: disks::list(sys).into_iter().map(|disk| disk.inventory).collect(),
         hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        ..HardwareDetails::default()
     }
 }
 
@@ -33,6 +34,7 @@ fn system_vendor(sys: &Path) -> SystemVendor {
         manufacturer: dmi(sys, "sys_vendor"),
         product_name: dmi(sys, "product_name"),
         serial_number: dmi(sys, "product_serial"),
+        ..SystemVendor::default()
     }
 }
 
@@ -42,6 +44,7 @@ fn firmware(sys: &Path) -> Firmware {
         version: dmi(sys, "bios_version"),
         date: dmi(sys, "bios_date"),
         boot_mode: if sys.join("firmware/efi").exists() { "UEFI" } else { "legacy" }.to_owned(),
+        ..Firmware::default()
     }
 }
 
@@ -68,6 +71,7 @@ fn nics(sys: &Path, boot_mac: &str, boot_address: &str) -> Vec<Nic> {
             name: nic.name,
             mac: nic.mac,
             pxe,
+            ..Nic::default()
         }
     };
     identity::physical_nics(sys).into_iter().map(describe).collect()

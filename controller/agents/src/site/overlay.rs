@@ -19,6 +19,7 @@ impl SiteAuthority {
             token: self.token(boot),
             boot_id: boot,
             time: issued,
+            network: None,
         };
         Ok(serde_json::to_vec(&config)?)
     }

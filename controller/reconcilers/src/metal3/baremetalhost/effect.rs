@@ -34,6 +34,7 @@ impl fmt::Display for Effect {
             Self::Send(item) => {
                 let work = match item.work {
                     Work::Inspect => "inspect",
+                    Work::Erase(_) => "erase",
                     Work::Deploy(_) => "deploy",
                     Work::Leave { .. } => "leave",
                 };

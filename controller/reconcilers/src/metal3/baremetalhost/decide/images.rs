@@ -62,6 +62,8 @@ fn hints(host: &BareMetalHost) -> RootDeviceHints {
         serial_number: hints.serial_number,
         min_size_gigabytes: hints.min_size_gigabytes.and_then(|size| u64::try_from(size).ok()),
         wwn: hints.wwn,
+        wwn_with_extension: hints.wwn_with_extension,
+        wwn_vendor_extension: hints.wwn_vendor_extension,
         rotational: hints.rotational,
     }
 }

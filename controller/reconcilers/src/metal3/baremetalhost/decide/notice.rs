@@ -1,7 +1,7 @@
 //! Facts that come by themselves: what the agent says of itself, what the power was read as.
 
 use bessemer_api::bessemer::AgentRecord;
-use bessemer_api::metal3::{Bios, Cpu, DiskType, Firmware, HardwareDetails, Nic, Storage, SystemVendor};
+use bessemer_api::metal3::{Bios, Cpu, DiskType, Firmware, HardwareDetails, Lldp, Nic, Storage, SystemVendor, Vlan};
 use bessemer_protocol::{NodePhase, Role};
 
 use super::super::observed::PowerView;
@@ -98,7 +98,7 @@ pub(super) fn hardware(found: &bessemer_protocol::HardwareDetails) -> HardwareDe
             }),
         }),
         ram_mebibytes: count(found.ram_mebibytes),
-        nics: found.nics.iter().map(nic).collect(),
+        nics: found.nics.iter().flat_map(nics).collect(),
         storage: found.storage.iter().map(storage).collect(),
         cpu: Some(Cpu {
             arch: text(&found.cpu.arch),
@@ -111,16 +111,33 @@ pub(super) fn hardware(found: &bessemer_protocol::HardwareDetails) -> HardwareDe
     }
 }
 
-fn nic(found: &bessemer_protocol::Nic) -> Nic {
-    Nic {
+/// One entry for each address of a NIC, as Metal3 has room for one address in each; one entry for a NIC without any.
+fn nics(found: &bessemer_protocol::Nic) -> Vec<Nic> {
+    let neighbour = found.lldp.as_ref();
+    let nic = |ip: String| Nic {
         name: text(&found.name),
         model: text(&found.model),
         mac: text(&found.mac),
-        ip: text(&found.ip),
+        ip: text(&ip),
         speed_gbps: count(found.speed_gbps),
+        vlans: neighbour.map(|neighbour| neighbour.vlans.iter().map(vlan).collect()).unwrap_or_default(),
+        vlan_id: neighbour.and_then(|neighbour| neighbour.native_vlan).map(i32::from),
         pxe: Some(found.pxe),
-        ..Nic::default()
+        lldp: neighbour.map(|neighbour| Lldp {
+            switch_id: text(&neighbour.chassis_id),
+            port_id: text(&neighbour.port_id),
+            switch_system_name: text(&neighbour.system_name),
+        }),
+        pci_address: text(&found.pci_address),
+    };
+    if found.addresses.is_empty() {
+        return vec![nic(found.ip.clone())];
     }
+    found.addresses.iter().map(|address| nic(address.to_string())).collect()
+}
+
+fn vlan((id, name): &(u16, String)) -> Vlan {
+    Vlan { id: Some(i32::from(*id)), name: text(name) }
 }
 
 fn storage(found: &bessemer_protocol::Disk) -> Storage {
@@ -134,8 +151,9 @@ fn storage(found: &bessemer_protocol::Disk) -> Storage {
         model: text(&found.model),
         serial_number: text(&found.serial_number),
         wwn: text(&found.wwn),
+        wwn_vendor_extension: text(&found.wwn_vendor_extension),
+        wwn_with_extension: text(&found.wwn_with_extension),
         hctl: text(&found.hctl),
-        ..Storage::default()
     }
 }
 

@@ -14,7 +14,6 @@ use crate::outside::Progress;
 
 /// Where an item is.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "lives for one match")]
 pub(super) enum WorkState {
     /// Being sent or being done, or held back after a failure.
     Pending,

@@ -6,7 +6,7 @@ use bessemer_api::bessemer::BootTarget;
 use bessemer_api::metal3::{ChecksumType, DiskFormat, Image};
 use bessemer_bmc::{BootDevice, BootOverride, Identity, PowerAction};
 use bessemer_protocol::{
-    BootId, DeployReport, Digest, DigestAlgorithm, Disk, HardwareDetails, Outcome, Report, Role, Work, WorkItem,
+    BootId, DeployReport, Digest, DigestAlgorithm, HardwareDetails, Outcome, Report, Role, Work, WorkItem,
 };
 use k8s_openapi::api::core::v1::ObjectReference;
 
@@ -215,7 +215,7 @@ pub(super) fn inspected() -> Outcome {
 pub(super) fn deployed() -> Outcome {
     let digest = Digest { algorithm: DigestAlgorithm::Sha256, hex: "ab".repeat(32) };
     let report =
-        DeployReport { disk: Disk::default(), fetched_bytes: 1, image_bytes: 2, digest, partitions: Vec::new() };
+        DeployReport { disk: Box::default(), fetched_bytes: 1, image_bytes: 2, digest, partitions: Vec::new() };
     Outcome::Done { report: Report::Deployed(report) }
 }
 
