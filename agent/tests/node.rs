@@ -107,7 +107,7 @@ async fn a_deployed_host_becomes_a_control_plane() {
         sources: vec![format!("http://10.0.2.2:{images}/zst")],
         image: Image {
             format: ImageFormat::Raw,
-            digest: Digest { algorithm: DigestAlgorithm::Sha256, hex: built.sha256 },
+            checksum: Digest { algorithm: DigestAlgorithm::Sha256, hex: built.sha256 }.into(),
         },
         root: RootDeviceHints::default(),
         seed: Seed { hostname: "r1-u1".into(), instance_id: "i-1".into() },

@@ -27,7 +27,7 @@ fn item(host_id: HostId, work: Work) -> WorkItem {
 fn deploy(port: u16, path: &str, digest: &Digest) -> Work {
     Work::Deploy(Deploy {
         sources: vec![format!("http://10.0.2.2:{port}/missing"), format!("http://10.0.2.2:{port}/{path}")],
-        image: Image { format: ImageFormat::Raw, digest: digest.clone() },
+        image: Image { format: ImageFormat::Raw, checksum: digest.clone().into() },
         root: RootDeviceHints { serial_number: Some("disk0".into()), ..RootDeviceHints::default() },
         seed: Seed { hostname: "r1-u1".into(), instance_id: "i-1".into() },
     })
@@ -174,7 +174,7 @@ async fn a_machine_enrols_inspects_deploys_and_leaves() {
     }
 
     let leave = item(host, Work::Leave { how: LeaveHow::PowerOff });
-    assert!(matches!(run(&mut controller, leave).await, Outcome::Done { report: Report::Leaving }));
+    assert!(matches!(run(&mut controller, leave).await, Outcome::Done { report: Report::Leaving(_) }));
     assert!(machine.wait_off(30), "still on: {}", machine.console());
     println!("console:\n{}", machine.said());
     seed_is_right(&disk_path, host);

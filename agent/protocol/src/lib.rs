@@ -12,10 +12,12 @@
 //! A refusal is an HTTP error status with a [`Refusal`] as JSON body. This crate must not know how messages travel,
 //! what a Kubernetes object is, or how a disk is written.
 
+mod boot;
 mod enrol;
 mod erase;
 mod hardware;
 mod ids;
+mod image;
 mod line;
 mod network;
 mod node;
@@ -23,6 +25,7 @@ mod seed;
 mod stream;
 mod work;
 
+pub use boot::{BootReport, LeaveHow, LeaveReport, SetBootEntry};
 pub use enrol::{BootConfig, EnrolRequest, EnrolResponse, HardwareIdentity, Refusal, Role};
 pub use erase::{DiskIdentity, Erase, EraseMode, EraseReport, ErasedDisk, SkippedDisk, Unlisted};
 pub use hardware::{
@@ -30,15 +33,13 @@ pub use hardware::{
     SystemVendor, Tpm, Unread,
 };
 pub use ids::{BootId, HostId, InvalidId, WorkId};
+pub use image::{Checksum, Digest, DigestAlgorithm, Image, ImageFormat};
 pub use line::{LineError, MAX_LINE, decode_line, encode_line};
 pub use network::{AddressSource, BondMode, Link, LinkKind, NetworkConfig, Route};
 pub use node::{Bootstrap, NodeAddress, NodeCertificateRequest, NodeCertificateResponse, NodePhase, NodeReport};
 pub use seed::{IDENTITY_PATH, NodeIdentity, SEED_LABEL};
 pub use stream::{Down, ItemState, Up};
-pub use work::{
-    Deploy, DeployReport, Digest, DigestAlgorithm, Failure, FailureCode, Image, ImageFormat, LeaveHow, Outcome, Report,
-    RootDeviceHints, Seed, Work, WorkItem,
-};
+pub use work::{Deploy, DeployReport, Failure, FailureCode, Outcome, Report, RootDeviceHints, Seed, Work, WorkItem};
 
 /// The name in the controller's serving certificate; agents verify it whatever address they dial.
 pub const CONTROLLER_NAME: &str = "controller.bessemer.internal";

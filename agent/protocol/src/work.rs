@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Disk, Erase, EraseReport, HardwareDetails, HostId, WorkId};
+use crate::{
+    BootReport, Digest, Disk, Erase, EraseReport, HardwareDetails, HostId, Image, LeaveHow, LeaveReport, SetBootEntry,
+    WorkId,
+};
 
 /// One thing to do, once. The agent answers an id it knows with the stored state and never does it twice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +34,8 @@ pub enum Work {
     Erase(Erase),
     /// Write an image and its seed to the root disk.
     Deploy(Deploy),
+    /// Make the firmware boot the root disk.
+    SetBootEntry(SetBootEntry),
     /// End the ramdisk. The answer is sent before it happens.
     Leave {
         /// In which way.
@@ -38,21 +43,11 @@ pub enum Work {
     },
 }
 
-/// How the ramdisk ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LeaveHow {
-    /// Restart through the firmware.
-    Reboot,
-    /// Switch the machine off.
-    PowerOff,
-}
-
 /// Payload of [`Work::Deploy`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deploy {
-    /// Where the image is, in order of preference; plain `http://` or `https://` URLs.
+    /// Where the image is, in order of preference: `http://`, `https://` or `oci://` URLs.
     pub sources: Vec<String>,
     /// What the image is.
     pub image: Image,
@@ -60,44 +55,6 @@ pub struct Deploy {
     pub root: RootDeviceHints,
     /// What to leave beside it.
     pub seed: Seed,
-}
-
-/// An operating system image.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Image {
-    /// How to read it.
-    pub format: ImageFormat,
-    /// Covers the bytes as they are fetched, before any decompression.
-    pub digest: Digest,
-}
-
-/// Image formats. Compression (zstd) is recognised by its magic bytes, as the URL's name may say anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ImageFormat {
-    /// Bytes as on the disk, possibly compressed.
-    Raw,
-}
-
-/// A checksum and how it was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Digest {
-    /// The function.
-    pub algorithm: DigestAlgorithm,
-    /// Lower-case hexadecimal.
-    pub hex: String,
-}
-
-/// Checksum functions that Metal3 allows and that still mean something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DigestAlgorithm {
-    /// SHA-256.
-    Sha256,
-    /// SHA-512.
-    Sha512,
 }
 
 /// Metal3's `rootDeviceHints`: every given field must hold of the disk.
@@ -162,8 +119,10 @@ pub enum Report {
     Erased(EraseReport),
     /// Of [`Work::Deploy`].
     Deployed(DeployReport),
+    /// Of [`Work::SetBootEntry`].
+    BootEntrySet(BootReport),
     /// Of [`Work::Leave`], sent just before it happens.
-    Leaving,
+    Leaving(LeaveReport),
 }
 
 /// What a deploy did, as read back from the disk.
@@ -178,8 +137,14 @@ pub struct DeployReport {
     pub image_bytes: u64,
     /// Digest of the fetched bytes, equal to the one wanted.
     pub digest: Digest,
+    /// What the bytes were, such as `raw in zstd` or `qcow2`.
+    pub format: String,
     /// `number name first-last` of each partition as re-read, in sectors.
     pub partitions: Vec<String>,
+    /// How the firmware finds it.
+    pub boot: BootReport,
+    /// What was left undone or done otherwise, in words: a root that the installed system has to grow, a cut source.
+    pub notes: Vec<String>,
 }
 
 /// Why an item failed.
@@ -212,6 +177,10 @@ pub enum FailureCode {
     WrongDisk,
     /// A disk is not erased, or it could not be proven. The host must not go to anybody else.
     EraseFailed,
+    /// The firmware's boot entries could not be set.
+    BootEntryFailed,
+    /// The item's deadline passed.
+    Late,
     /// Anything else in the agent.
     Internal,
 }

@@ -11,7 +11,7 @@ use tracing::{error, info};
 pub(super) fn leave(how: LeaveHow) {
     rustix::fs::sync();
     let command = match how {
-        LeaveHow::Reboot => RebootCommand::Restart,
+        LeaveHow::Reboot | LeaveHow::Kexec => RebootCommand::Restart,
         LeaveHow::PowerOff => RebootCommand::PowerOff,
     };
     info!("leaving: {how:?}");

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bessemer_protocol::{BootConfig, Failure, FailureCode, HostId, LeaveHow, Outcome, Report, Work, WorkId, WorkItem};
+use bessemer_protocol::{
+    BootConfig, Failure, FailureCode, HostId, LeaveHow, LeaveReport, Outcome, Report, Work, WorkId, WorkItem,
+};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
@@ -68,6 +70,9 @@ impl Worker {
                     Err(error) => failed(error.code(), error.to_string()),
                 }
             }
+            Work::SetBootEntry(_) => {
+                failed(FailureCode::Refused, "boot entries are set by a deployment alone".to_owned())
+            }
             Work::Leave { how } => self.leave(id, how).await,
         }
     }
@@ -81,7 +86,7 @@ impl Worker {
     }
 
     async fn leave(&self, id: WorkId, how: LeaveHow) -> Outcome {
-        self.items.end(id, Outcome::Done { report: Report::Leaving });
+        self.items.end(id, Outcome::Done { report: Report::Leaving(LeaveReport { how, detail: None }) });
         let mut changes = self.items.changes();
         let stored = async { while !self.items.is_stored(id) && changes.changed().await.is_ok() {} };
         if tokio::time::timeout(LEAVE_DEADLINE, stored).await.is_err() {
@@ -119,7 +124,7 @@ mod tests {
         let digest = Digest { algorithm: DigestAlgorithm::Sha256, hex: "00".into() };
         Work::Deploy(Deploy {
             sources: vec![],
-            image: Image { format: ImageFormat::Raw, digest },
+            image: Image { format: ImageFormat::Raw, checksum: digest.into() },
             root: RootDeviceHints::default(),
             seed: Seed { hostname: "n".into(), instance_id: "i".into() },
         })

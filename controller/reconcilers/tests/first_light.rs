@@ -17,8 +17,8 @@ use bessemer_api::metal3::{BareMetalHost, ErrorType, ProvisioningState};
 use bessemer_bmc::fake::{Act, FakeBmc};
 use bessemer_bmc::{BootDevice, BootOverride, Credentials, PowerAction, PowerState};
 use bessemer_protocol::{
-    DeployReport, Digest, DigestAlgorithm, Disk, Failure, FailureCode, HardwareDetails, HostId, NodeAddress, NodePhase,
-    NodeReport, Outcome, Report, Work, WorkItem,
+    BootReport, DeployReport, Digest, DigestAlgorithm, Disk, Failure, FailureCode, HardwareDetails, HostId, LeaveHow,
+    LeaveReport, NodeAddress, NodePhase, NodeReport, Outcome, Report, Work, WorkItem,
 };
 use bessemer_reconcilers::outside::{AgentIdentity, BootDirectory, BootTargetView, HostAuthority, RoleIdentity};
 use common::{Lab, MAC, NAMESPACE};
@@ -39,10 +39,16 @@ fn inspected() -> Outcome {
 }
 
 fn deployed() -> Outcome {
-    let digest = Digest { algorithm: DigestAlgorithm::Sha256, hex: "ab".repeat(32) };
-    let disk = Disk { name: "/dev/vda".to_owned(), ..Disk::default() };
-    let report =
-        DeployReport { disk: Box::new(disk), fetched_bytes: 1, image_bytes: 2, digest, partitions: Vec::new() };
+    let report = DeployReport {
+        disk: Box::new(Disk { name: "/dev/vda".to_owned(), ..Disk::default() }),
+        fetched_bytes: 1,
+        image_bytes: 2,
+        digest: Digest { algorithm: DigestAlgorithm::Sha256, hex: "ab".repeat(32) },
+        format: "raw".to_owned(),
+        partitions: Vec::new(),
+        boot: BootReport::default(),
+        notes: Vec::new(),
+    };
     Outcome::Done { report: Report::Deployed(report) }
 }
 
@@ -94,7 +100,8 @@ async fn a_powered_off_host_becomes_a_running_machine() {
     assert!(matches!(leave.work, Work::Leave { .. }), "{leave:?}");
     assert_eq!(lab.hosts.target(MAC).await.unwrap(), BootTargetView::LocalDisk);
     assert!(lab.hosts.deploying(host, deploy.id).await.is_err());
-    lab.hub.answer(&leave, Outcome::Done { report: Report::Leaving });
+    lab.hub
+        .answer(&leave, Outcome::Done { report: Report::Leaving(LeaveReport { how: LeaveHow::Reboot, detail: None }) });
     lab.host_until(|host| state(host) == ProvisioningState::Provisioned).await;
 
     // The installed system comes up and fetches its bootstrap data.

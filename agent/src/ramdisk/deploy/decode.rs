@@ -66,6 +66,7 @@ pub(super) fn into_disk(
     let got = hex(source.hash.finish().as_ref());
     if !got.eq_ignore_ascii_case(&wanted.hex) {
         let algorithm = match wanted.algorithm {
+            DigestAlgorithm::Md5 => "md5",
             DigestAlgorithm::Sha256 => "sha256",
             DigestAlgorithm::Sha512 => "sha512",
         };
@@ -113,7 +114,7 @@ struct Hashing {
 impl Hashing {
     fn new(chunks: mpsc::Receiver<Chunk>, algorithm: DigestAlgorithm) -> Self {
         let hash = Context::new(match algorithm {
-            DigestAlgorithm::Sha256 => &SHA256,
+            DigestAlgorithm::Md5 | DigestAlgorithm::Sha256 => &SHA256,
             DigestAlgorithm::Sha512 => &SHA512,
         });
         Self { chunks, current: Bytes::new(), hash, cut: false }

@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use bessemer_protocol::{
-    BootConfig, Deploy, DeployReport, FailureCode, HostId, NodeCertificateRequest, NodeCertificateResponse,
-    NodeIdentity, WorkId,
+    BootConfig, BootReport, Checksum, Deploy, DeployReport, Digest, FailureCode, HostId, NodeCertificateRequest,
+    NodeCertificateResponse, NodeIdentity, WorkId,
 };
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -127,6 +127,9 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     let found = disks::list(std::path::Path::new("/sys"));
     let chosen = root::choose(&found, &job.order.root)?;
     info!("root disk is {} ({} bytes)", chosen.name, chosen.size_bytes);
+    let Checksum::Value(wanted) = job.order.image.checksum.clone() else {
+        return Err(DeployError::BadImage("only a known digest is supported yet".to_owned()));
+    };
     let identity = match &job.claim {
         Some(claim) => Some(node_identity(&job, claim).await?),
         None => None,
@@ -135,14 +138,17 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     in_time(&job, "preparing")?;
     let target = disk::Target::open(&chosen.name).map_err(|error| disk_error(&chosen.name, "open", &error))?;
     let target = Arc::new(target);
-    let result = Box::pin(onto(&job, &target, identity)).await;
+    let result = Box::pin(onto(&job, &wanted, &target, identity)).await;
     match result {
         Ok(written) => Ok(DeployReport {
             disk: Box::new(chosen),
             fetched_bytes: written.fetched,
             image_bytes: written.image,
-            digest: job.order.image.digest,
+            digest: wanted,
+            format: "raw".to_owned(),
             partitions: written.partitions,
+            boot: BootReport::default(),
+            notes: Vec::new(),
         }),
         Err(error) => Err(scrubbed(target, error).await),
     }
@@ -169,9 +175,14 @@ struct Written {
     partitions: Vec<String>,
 }
 
-async fn onto(job: &Job, target: &Arc<disk::Target>, identity: Option<NodeIdentity>) -> Result<Written, DeployError> {
+async fn onto(
+    job: &Job,
+    wanted: &Digest,
+    target: &Arc<disk::Target>,
+    identity: Option<NodeIdentity>,
+) -> Result<Written, DeployError> {
     job.items.progress(job.id, Progress { phase: "preparing".into(), done: 0, total: None });
-    let (image, fetched) = fetch_and_write(job, target).await?;
+    let (image, fetched) = fetch_and_write(job, wanted, target).await?;
     // From the deadline on the controller takes the host for failed: a disk that became bootable after that would surprise it.
     in_time(job, "writing the image")?;
     job.items.progress(job.id, Progress { phase: "finishing".into(), done: fetched, total: Some(fetched) });
@@ -185,7 +196,11 @@ async fn onto(job: &Job, target: &Arc<disk::Target>, identity: Option<NodeIdenti
 }
 
 /// The image from the first source that gives it, up to the point where it would become bootable.
-async fn fetch_and_write(job: &Job, target: &Arc<disk::Target>) -> Result<(write::HeldImage, u64), DeployError> {
+async fn fetch_and_write(
+    job: &Job,
+    wanted: &Digest,
+    target: &Arc<disk::Target>,
+) -> Result<(write::HeldImage, u64), DeployError> {
     let mut problems = Vec::new();
     for source in &job.order.sources {
         if !problems.is_empty() {
@@ -199,7 +214,7 @@ async fn fetch_and_write(job: &Job, target: &Arc<disk::Target>) -> Result<(write
         })
         .await?;
         let (chunks, incoming) = mpsc::channel::<Chunk>(64);
-        let (writing, digest) = (Arc::clone(target), job.order.image.digest.clone());
+        let (writing, digest) = (Arc::clone(target), wanted.clone());
         let writer = tokio::task::spawn_blocking(move || decode::into_disk(incoming, &writing, &digest));
         let report = |done, total| job.items.progress(job.id, Progress { phase: "writing".into(), done, total });
         let started = Instant::now();

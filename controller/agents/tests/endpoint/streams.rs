@@ -1,8 +1,8 @@
 //! Both directions of the long-lived stream, and the ways in which it ends.
 
 use bessemer_protocol::{
-    Down, Failure, FailureCode, HostId, MAX_LINE, NodePhase, NodeReport, Outcome, Report, Role, Up, Work, WorkId,
-    WorkItem,
+    Down, Failure, FailureCode, HostId, LeaveHow, LeaveReport, MAX_LINE, NodePhase, NodeReport, Outcome, Report, Role,
+    Up, Work, WorkId, WorkItem,
 };
 use bessemer_reconcilers::outside::{AgentHub, AgentHubError};
 
@@ -53,7 +53,7 @@ async fn what_the_agent_remembers_is_known_from_its_hello() {
     let (site, host) = (Site::start().await, HostId::random());
     let client = site.ramdisk(&site.boot(host)).await;
     let stream = Stream::open(&site, &client).await;
-    let outcome = Outcome::Done { report: Report::Leaving };
+    let outcome = Outcome::Done { report: Report::Leaving(LeaveReport { how: LeaveHow::Reboot, detail: None }) };
     let Up::Hello { role, agent_version, identity, .. } = hello(Role::Ramdisk) else { panic!("no hello") };
     let items = vec![bessemer_protocol::ItemState { work_id: WorkId::random(), outcome: Some(outcome.clone()) }];
     let id = items[0].work_id;

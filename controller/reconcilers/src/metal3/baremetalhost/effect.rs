@@ -36,6 +36,7 @@ impl fmt::Display for Effect {
                     Work::Inspect => "inspect",
                     Work::Erase(_) => "erase",
                     Work::Deploy(_) => "deploy",
+                    Work::SetBootEntry(_) => "set the boot entry",
                     Work::Leave { .. } => "leave",
                 };
                 write!(f, "send {work} {}", item.id)

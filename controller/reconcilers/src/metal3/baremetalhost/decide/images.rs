@@ -1,55 +1,78 @@
 //! From a host's spec to what the agent is asked to write.
 
 use bessemer_api::metal3::{BareMetalHost, ChecksumType, DiskFormat, Image};
-use bessemer_protocol::{Deploy, Digest, DigestAlgorithm, ImageFormat, RootDeviceHints, Seed};
+use bessemer_protocol::{Checksum, Deploy, Digest, DigestAlgorithm, ImageFormat, LeaveHow, RootDeviceHints, Seed};
 use kube::ResourceExt;
 
 use super::super::observed::{claim, host_id};
 
+/// On a BareMetalHost: `kexec` starts the installed kernel without another round through the firmware where that is safe.
+const LEAVE_ANNOTATION: &str = "bessemer.dev/leave";
+
 /// The payload of a deployment, or what is wrong with the spec.
 pub(super) fn deploy(host: &BareMetalHost, image: &Image) -> Result<Deploy, String> {
-    if !image.url.starts_with("http://") && !image.url.starts_with("https://") {
-        return Err(format!("image {}: only http:// and https:// URLs can be fetched", image.url));
+    let schemes = ["http://", "https://", "oci://"];
+    if !schemes.iter().any(|scheme| image.url.starts_with(scheme)) {
+        return Err(format!("image {}: only http://, https:// and oci:// URLs can be fetched", image.url));
+    }
+    if image.oci_auth_secret_name.is_some() {
+        return Err(format!(
+            "image {}: a registry that wants a password (ociAuthSecretName) is not supported yet",
+            image.url
+        ));
     }
     let owner = claim(host).or_else(|| host_id(host).map(|id| id.to_string())).unwrap_or_default();
     Ok(Deploy {
         sources: vec![image.url.clone()],
-        image: bessemer_protocol::Image { format: format(image)?, digest: digest(image)? },
+        image: bessemer_protocol::Image { format: format(image)?, checksum: checksum(image)? },
         root: hints(host),
         seed: Seed { hostname: host.name_any(), instance_id: owner },
     })
 }
 
-fn format(image: &Image) -> Result<ImageFormat, String> {
-    match image.format {
-        None | Some(DiskFormat::Raw) => Ok(ImageFormat::Raw),
-        Some(other) => Err(format!("image {}: format \"{other}\" is not supported yet, only raw is", image.url)),
+/// How a host leaves the ramdisk: through the firmware unless it says otherwise.
+pub(super) fn leave_how(host: &BareMetalHost) -> LeaveHow {
+    match host.annotations().get(LEAVE_ANNOTATION).map(String::as_str) {
+        Some("kexec") => LeaveHow::Kexec,
+        _ => LeaveHow::Reboot,
     }
 }
 
-fn digest(image: &Image) -> Result<Digest, String> {
-    let hex = image.checksum.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
-    let given = image.checksum_type.unwrap_or(ChecksumType::Auto);
-    let algorithm = match (given, hex.len()) {
-        (ChecksumType::Sha256 | ChecksumType::Auto, 64) => DigestAlgorithm::Sha256,
-        (ChecksumType::Sha512 | ChecksumType::Auto, 128) => DigestAlgorithm::Sha512,
-        (ChecksumType::Md5, _) | (_, 32) => {
-            return Err(format!("image {}: md5 protects nothing, give its sha256 or sha512", image.url));
-        }
-        _ => {
-            return Err(format!(
-                "image {}: checksum {hex:?} is no {} digest in hexadecimal (a URL of a checksum file is not supported \
-                 yet)",
-                image.url,
-                if given == ChecksumType::Auto { "sha256 or sha512" } else { given.as_str() }
-            ));
-        }
-    };
-    if hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        Ok(Digest { algorithm, hex })
-    } else {
-        Err(format!("image {}: checksum {hex:?} is not hexadecimal", image.url))
+fn format(image: &Image) -> Result<ImageFormat, String> {
+    match image.format {
+        None => Ok(ImageFormat::Auto),
+        Some(DiskFormat::Raw) => Ok(ImageFormat::Raw),
+        Some(DiskFormat::Qcow2) => Ok(ImageFormat::Qcow2),
+        Some(other) => Err(format!("image {}: format \"{other}\" is not supported, only raw and qcow2 are", image.url)),
     }
+}
+
+fn checksum(image: &Image) -> Result<Checksum, String> {
+    let given = image.checksum.as_deref().unwrap_or_default().trim();
+    let kind = image.checksum_type.unwrap_or(ChecksumType::Auto);
+    let algorithm = match kind {
+        ChecksumType::Auto => None,
+        ChecksumType::Md5 => Some(DigestAlgorithm::Md5),
+        ChecksumType::Sha256 => Some(DigestAlgorithm::Sha256),
+        ChecksumType::Sha512 => Some(DigestAlgorithm::Sha512),
+    };
+    let registry = image.url.starts_with("oci://");
+    if registry && given.is_empty() {
+        return Ok(Checksum::Registry);
+    }
+    if registry {
+        return Err(format!("image {}: an oci:// image takes no checksum, its manifest has one", image.url));
+    }
+    if given.starts_with("http://") || given.starts_with("https://") {
+        return Ok(Checksum::File { url: given.to_owned(), algorithm });
+    }
+    Digest::parse(given, algorithm).map(Checksum::Value).ok_or_else(|| {
+        let name = if kind == ChecksumType::Auto { "md5, sha256 or sha512" } else { kind.as_str() };
+        format!(
+            "image {}: checksum {given:?} is no {name} digest in hexadecimal and no http:// or https:// URL",
+            image.url
+        )
+    })
 }
 
 fn hints(host: &BareMetalHost) -> RootDeviceHints {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bessemer_api::bessemer::{BootStep, BootTarget, WorkKind, WorkRecord};
 use bessemer_api::metal3::{ErrorType, Image, ProvisioningState};
 use bessemer_bmc::{BootDevice, BootOverride};
-use bessemer_protocol::{DeployReport, LeaveHow, Outcome, Report, Role, Work, WorkId};
+use bessemer_protocol::{DeployReport, LeaveHow, LeaveReport, Outcome, Report, Role, Work, WorkId};
 use jiff::Timestamp;
 
 use super::super::budgets::{AGENT_GRACE, DEPLOY_BUDGET, LEAVE_BUDGET};
@@ -80,7 +80,7 @@ impl Rules<'_> {
             "{} bytes → {}, {} {}… ok",
             report.image_bytes,
             report.disk.name,
-            format!("{:?}", report.digest.algorithm).to_lowercase(),
+            report.digest.algorithm,
             report.digest.hex.chars().take(8).collect::<String>()
         );
         self.tell("written", detail);
@@ -129,7 +129,7 @@ impl Rules<'_> {
 
     fn ask_to_leave(&mut self) {
         let claim = claim(&self.seen.host);
-        let work = Work::Leave { how: LeaveHow::Reboot };
+        let work = Work::Leave { how: images::leave_how(&self.seen.host) };
         if let WorkState::Failed(failure) = self.work(WorkKind::Leave, work, claim, LEAVE_BUDGET) {
             self.make_it_leave(&format!("the agent does not leave: {}", failure.message));
         }
@@ -196,6 +196,7 @@ impl Rules<'_> {
             // The agent waits for this before it goes.
             self.decision.effect = Some(Effect::Stored(id));
         }
+        let way = self.way_out();
         self.end_work("the host left without an answer");
         // What was written, not what is wanted by now.
         let image = self.decision.record.written.clone().unwrap_or_else(|| image.clone());
@@ -207,6 +208,21 @@ impl Rules<'_> {
         status.operation_history.provision.end = Some(now);
         status.provisioning_fail_count = 0;
         self.enter(ProvisioningState::Provisioned);
-        self.tell("provisioned", "left the ramdisk for its disk");
+        self.tell("provisioned", format!("left the ramdisk for its disk{way}"));
+    }
+
+    /// How the agent said it goes, as the end of a sentence.
+    fn way_out(&self) -> String {
+        let stored = self.leave_record().and_then(|work| work.outcome.clone());
+        let outcome = stored.and_then(|outcome| serde_json::from_value::<Outcome>(outcome).ok());
+        let Some(Outcome::Done { report: Report::Leaving(LeaveReport { how, detail: Some(detail) }) }) = outcome else {
+            return String::new();
+        };
+        let how = match how {
+            LeaveHow::Kexec => "kexec",
+            LeaveHow::Reboot => "reboot",
+            LeaveHow::PowerOff => "switching off",
+        };
+        format!(" by {how}: {detail}")
     }
 }

@@ -1,7 +1,7 @@
 //! How a host leaves the ramdisk for its disk: by itself, or made to.
 
 use bessemer_bmc::PowerAction;
-use bessemer_protocol::{Failure, FailureCode, Outcome, Report, Role};
+use bessemer_protocol::{Failure, FailureCode, LeaveHow, LeaveReport, Outcome, Report, Role};
 
 use super::super::super::budgets::{AGENT_GRACE, DEADLINE_SLACK, LEAVE_BUDGET};
 use super::super::super::effect::{Answer, BmcFailure, Effect};
@@ -21,7 +21,10 @@ fn outcome(world: &World) -> Outcome {
 #[test]
 fn what_the_agent_answered_is_kept() {
     let world = World::provisioned();
-    assert_eq!(outcome(&world), Outcome::Done { report: Report::Leaving });
+    assert_eq!(
+        outcome(&world),
+        Outcome::Done { report: Report::Leaving(LeaveReport { how: LeaveHow::Reboot, detail: None }) }
+    );
 }
 
 #[test]
@@ -114,7 +117,8 @@ fn a_new_controller_does_not_reset_a_host_that_it_has_not_heard_yet() {
 fn an_image_edited_meanwhile_is_not_taken_for_the_one_on_the_disk() {
     let (mut world, leave) = World::leaving();
     world.seen.host.spec.image.as_mut().unwrap().url = "http://10.77.0.1:8080/images/other.raw".to_owned();
-    world.answer(&leave, Outcome::Done { report: Report::Leaving });
+    world
+        .answer(&leave, Outcome::Done { report: Report::Leaving(LeaveReport { how: LeaveHow::Reboot, detail: None }) });
     world.pass();
     assert_eq!(world.seen.status().provisioning.image, Some(super::world::image()));
     world.pass();

@@ -11,7 +11,10 @@ use bessemer_api::bessemer::BootTarget;
 use bessemer_api::conditions::get;
 use bessemer_api::metal3::{ChecksumType, DiskFormat, Image};
 use bessemer_bmc::{BootDevice, BootOverride, PowerAction};
-use bessemer_protocol::{Failure, FailureCode, LeaveHow, Outcome, WorkId};
+use bessemer_protocol::{
+    Checksum, Digest, DigestAlgorithm, Failure, FailureCode, ImageFormat, LeaveHow, LeaveReport, Outcome, Report,
+    WorkId,
+};
 
 use super::super::budgets::{AGENT_GRACE, MAX_ATTEMPTS, MAX_REFUSALS, POST_BUDGET};
 use super::super::effect::{Answer, BmcFailure};
@@ -76,6 +79,77 @@ fn the_disk_is_the_next_boot_before_the_agent_may_leave() {
     let leave = world.sent();
     assert_eq!(leave.work, Work::Leave { how: LeaveHow::Reboot });
     assert_eq!(leave.claim.as_deref(), Some("metal/cp-abcde"));
+}
+
+#[test]
+fn a_host_that_says_so_leaves_without_the_firmware() {
+    let (mut world, item) = World::deploying();
+    world.seen.host.annotations_mut().insert("bessemer.dev/leave".to_owned(), "kexec".to_owned());
+    world.answer(&item, deployed());
+    world.effect();
+    world.effect();
+    let leave = world.sent();
+    assert_eq!(leave.work, Work::Leave { how: LeaveHow::Kexec });
+    let report = LeaveReport { how: LeaveHow::Reboot, detail: Some("secure boot is on".to_owned()) };
+    world.answer(&leave, Outcome::Done { report: Report::Leaving(report) });
+    world.pass();
+    let told = world.record().story.last().unwrap().clone();
+    assert_eq!(told.detail, "left the ramdisk for its disk by reboot: secure boot is on");
+}
+
+#[test]
+fn every_form_of_image_that_metal3_allows_is_asked_for() {
+    let file = |algorithm| Checksum::File { url: "http://x/SHA256SUMS".to_owned(), algorithm };
+    let value =
+        |algorithm: DigestAlgorithm| Checksum::Value(Digest { algorithm, hex: "cd".repeat(algorithm.digits() / 2) });
+    for (change, format, checksum) in [
+        (
+            (|image: &mut Image| image.checksum = Some("http://x/SHA256SUMS".to_owned())) as fn(&mut Image),
+            ImageFormat::Raw,
+            file(Some(DigestAlgorithm::Sha256)),
+        ),
+        (
+            |image| {
+                image.checksum = Some("http://x/SHA256SUMS".to_owned());
+                image.checksum_type = None;
+                image.format = None;
+            },
+            ImageFormat::Auto,
+            file(None),
+        ),
+        (
+            |image| {
+                image.checksum = Some("CD".repeat(64));
+                image.checksum_type = Some(ChecksumType::Auto);
+                image.format = Some(DiskFormat::Qcow2);
+            },
+            ImageFormat::Qcow2,
+            value(DigestAlgorithm::Sha512),
+        ),
+        (
+            |image| {
+                image.checksum = Some("cd".repeat(16));
+                image.checksum_type = Some(ChecksumType::Md5);
+            },
+            ImageFormat::Raw,
+            value(DigestAlgorithm::Md5),
+        ),
+        (
+            |image| {
+                image.url = "oci://registry/image:1".to_owned();
+                image.checksum = None;
+            },
+            ImageFormat::Raw,
+            Checksum::Registry,
+        ),
+    ] {
+        let mut world = World::available();
+        world.claim();
+        change(world.seen.host.spec.image.as_mut().unwrap());
+        world.pass();
+        let Work::Deploy(order) = world.sent().work else { panic!("no deployment") };
+        assert_eq!(order.image, bessemer_protocol::Image { format, checksum });
+    }
 }
 
 #[test]
@@ -285,11 +359,13 @@ fn deletion_does_not_wait_for_a_dead_bmc() {
 #[test]
 fn an_image_that_cannot_be_written_is_refused_before_anything_happens() {
     for (change, message) in [
-        ((|image: &mut Image| image.format = Some(DiskFormat::Qcow2)) as fn(&mut Image), "format \"qcow2\""),
-        (|image| image.checksum = Some("http://x/SHA256SUMS".to_owned()), "is no sha256 digest"),
-        (|image| image.checksum = None, "is no sha256 digest"),
-        (|image| image.checksum_type = Some(ChecksumType::Md5), "md5 protects nothing"),
-        (|image| image.url = "oci://registry/image".to_owned(), "only http:// and https://"),
+        ((|image: &mut Image| image.format = Some(DiskFormat::Vmdk)) as fn(&mut Image), "format \"vmdk\""),
+        (|image| image.checksum = Some("ftp://x/SHA256SUMS".to_owned()), "is no md5, sha256 or sha512 digest"),
+        (|image| image.checksum = None, "is no md5, sha256 or sha512 digest"),
+        (|image| image.checksum_type = Some(ChecksumType::Md5), "is no md5 digest"),
+        (|image| image.url = "oci://registry/image".to_owned(), "takes no checksum"),
+        (|image| image.url = "gopher://x/image".to_owned(), "only http://, https:// and oci://"),
+        (|image| image.oci_auth_secret_name = Some("pull".to_owned()), "ociAuthSecretName"),
     ] {
         let mut world = World::available();
         world.claim();

@@ -6,7 +6,8 @@ use bessemer_api::bessemer::BootTarget;
 use bessemer_api::metal3::{ChecksumType, DiskFormat, Image};
 use bessemer_bmc::{BootDevice, BootOverride, Identity, PowerAction};
 use bessemer_protocol::{
-    BootId, DeployReport, Digest, DigestAlgorithm, HardwareDetails, Outcome, Report, Role, Work, WorkItem,
+    BootId, BootReport, DeployReport, Digest, DigestAlgorithm, HardwareDetails, LeaveHow, LeaveReport, Outcome, Report,
+    Role, Work, WorkItem,
 };
 use k8s_openapi::api::core::v1::ObjectReference;
 
@@ -186,7 +187,10 @@ impl World {
 
     pub(super) fn provisioned() -> Self {
         let (mut world, leave) = Self::leaving();
-        world.answer(&leave, Outcome::Done { report: Report::Leaving });
+        world.answer(
+            &leave,
+            Outcome::Done { report: Report::Leaving(LeaveReport { how: LeaveHow::Reboot, detail: None }) },
+        );
         assert_eq!(world.pass(), Some(Effect::Stored(leave.id)));
         assert_eq!(world.state(), ProvisioningState::Provisioned);
         world
@@ -214,8 +218,16 @@ pub(super) fn inspected() -> Outcome {
 
 pub(super) fn deployed() -> Outcome {
     let digest = Digest { algorithm: DigestAlgorithm::Sha256, hex: "ab".repeat(32) };
-    let report =
-        DeployReport { disk: Box::default(), fetched_bytes: 1, image_bytes: 2, digest, partitions: Vec::new() };
+    let report = DeployReport {
+        disk: Box::default(),
+        fetched_bytes: 1,
+        image_bytes: 2,
+        digest,
+        format: "raw in zstd".to_owned(),
+        partitions: Vec::new(),
+        boot: BootReport::default(),
+        notes: Vec::new(),
+    };
     Outcome::Done { report: Report::Deployed(report) }
 }
 
