@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
-use crate::directory::Overlay;
+use crate::overlay::Overlay;
 
 const DIRECTORY: u32 = 0o040_755;
 const FILE: u32 = 0o100_000;
@@ -84,7 +84,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
-    use crate::directory::OverlayFile;
+    use crate::overlay::OverlayFile;
 
     fn overlay(files: &[(&str, u32, &str)]) -> Overlay {
         let files = files.iter().map(|(path, mode, content)| OverlayFile {
@@ -92,7 +92,7 @@ mod tests {
             mode: *mode,
             content: Bytes::copy_from_slice(content.as_bytes()),
         });
-        Overlay { files: files.collect(), address: None }
+        Overlay { files: files.collect(), addresses: Vec::new() }
     }
 
     #[test]

@@ -1,30 +1,17 @@
 //! The questions that the boot server asks about a machine. The embedding program answers them; this room never infers
 //! an answer.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use bytes::Bytes;
-use uuid::Uuid;
-
-use crate::identity::{BootId, ClientArch, MacAddr};
-use crate::pool::Pool;
-
-/// What a machine told about itself in a DHCP request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientIdentity {
-    /// The hardware address it asked from.
-    pub mac: MacAddr,
-    /// The SMBIOS UUID of option 97, the octets in the order they arrived. Firmware sends the first three fields
-    /// little-endian, iPXE may not: compare in both byte orders.
-    pub smbios_uuid: Option<Uuid>,
-    /// The (first) architecture of option 93; only boot clients send it.
-    pub arch: Option<ClientArch>,
-    /// The interface of ours that heard it.
-    pub interface: String,
-}
+use crate::client::ClientIdentity;
+use crate::config::{Subnet, SubnetV6};
+use crate::identity::BootId;
+use crate::overlay::BootFiles;
+use crate::pool::PoolExhausted;
+use crate::trace::Exchange;
 
 /// What a machine shall boot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BootTarget {
     /// Nothing to say to its firmware: boot requests get no answer. An operating system on it still gets its lease.
     Nothing,
@@ -33,123 +20,110 @@ pub enum BootTarget {
         /// The boot that everything served from here on belongs to.
         boot_id: BootId,
     },
+    /// Our ramdisk for an unknown machine, to learn what it is: the overlay of this boot holds no secrets.
+    Discover {
+        /// As for `Ramdisk`.
+        boot_id: BootId,
+    },
     /// The system on its disk.
     LocalDisk,
+    /// A live system that somebody else serves.
+    LiveIso {
+        /// Where; an `http` or `https` URL.
+        url: String,
+    },
     /// It should be off. Its firmware is held in iPXE until the power is cut or the target changes.
     PowerOff,
 }
 
-/// The address of one machine. Netmask, router and lease time are the subnet's, see [`crate::Config`].
+/// The IPv4 address of one machine in one subnet. Netmask, router and lease time are the [`Subnet`]'s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     /// The address it may use.
     pub address: Ipv4Addr,
 }
 
-/// The files that one boot adds to the ramdisk.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub struct Overlay {
-    /// The files; directories above them are made where missing.
-    pub files: Vec<OverlayFile>,
-    /// Only this address may fetch anything of this boot. `None` if no lease is known: then any may.
-    pub address: Option<Ipv4Addr>,
-}
-
-impl std::fmt::Debug for Overlay {
-    /// Names and sizes only: the contents are secrets.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Overlay").field("files", &self.files).field("address", &self.address).finish()
-    }
-}
-
-/// One file of an [`Overlay`].
-#[derive(Clone, PartialEq, Eq)]
-pub struct OverlayFile {
-    /// Path from the ramdisk's root, such as `etc/bessemer/agent.json`.
-    pub path: String,
-    /// Permission bits, such as `0o600`.
-    pub mode: u32,
-    /// The content.
-    pub content: Bytes,
-}
-
-impl std::fmt::Debug for OverlayFile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({:o}, {} bytes)", self.path, self.mode, self.content.len())
-    }
-}
-
-/// One step of a machine's boot, for whoever tells its story. Serving something proves nothing about the machine's
-/// state: what it says of itself does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BootEvent {
-    /// An address was offered, with the boot file named to the client, if it was a boot client.
-    Offered {
-        /// Who asked.
-        client: ClientIdentity,
-        /// What it may use.
-        lease: Lease,
-        /// Boot file name or URL.
-        boot_file: Option<String>,
-    },
-    /// An address was confirmed; the same fields.
-    Acknowledged {
-        /// Who asked.
-        client: ClientIdentity,
-        /// What it may use.
-        lease: Lease,
-        /// Boot file name or URL.
-        boot_file: Option<String>,
-    },
-    /// The client found its address in use by somebody else (DHCPDECLINE).
-    Declined {
-        /// Who asked.
-        client: ClientIdentity,
-        /// The address that is not free.
-        address: Ipv4Addr,
-    },
-    /// Part of a boot is being sent.
-    Served {
-        /// Which boot.
-        boot_id: BootId,
-        /// `boot.ipxe`, `kernel` or `initrd`.
-        file: &'static str,
-        /// Who fetches it.
-        peer: Ipv4Addr,
-        /// Octets sent, the whole file or the range asked for.
-        bytes: u64,
-    },
+/// The IPv6 address of one machine in one subnet. Lifetimes are the [`SubnetV6`]'s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseV6 {
+    /// The address it may use.
+    pub address: Ipv6Addr,
 }
 
 /// A question could not be answered; the client is left unanswered and asks again.
 #[derive(Debug, thiserror::Error)]
-#[error("the host directory cannot answer: {0}")]
-pub struct DirectoryError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub enum DirectoryError {
+    /// The pool has no address left for this machine.
+    #[error(transparent)]
+    Exhausted(#[from] PoolExhausted),
+    /// Anything else, such as an API that is away.
+    #[error("the host directory cannot answer: {0}")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
 
 impl DirectoryError {
     /// Wraps the directory's own error (or a text).
     pub fn new(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self(source.into())
+        Self::Unavailable(source.into())
     }
 }
 
-/// Who the machines are. Called from many tasks at once; every call has a deadline of [`crate::Config::DIRECTORY_DEADLINE`],
-/// after which it is dropped at its next await.
+/// Who the machines are. Called from many tasks at once, possibly by several boot servers over one store; every
+/// question has a deadline of [`crate::Config::DIRECTORY_DEADLINE`], after which it is dropped at its next await.
 #[async_trait::async_trait]
 pub trait HostDirectory: Send + Sync {
-    /// What this machine shall boot. Asked on each DHCP request of a boot client that has a lease; a stable answer within one boot is the
-    /// directory's business (a firmware and its iPXE ask at least four times).
+    /// What this machine shall boot. Asked on each DHCP request of a boot client that has a lease (or, beside another
+    /// DHCP server, of each boot client); a stable answer within one boot is the directory's business (a firmware and
+    /// its iPXE ask at least four times).
     async fn boot_target(&self, who: &ClientIdentity) -> Result<BootTarget, DirectoryError>;
 
-    /// This machine's address; `None` for an unknown one, which is then left in silence. Stable for a MAC, and stored
-    /// before it is returned. [`Pool::pick`] chooses from the pool.
-    async fn lease(&self, who: &ClientIdentity, pool: &Pool) -> Result<Option<Lease>, DirectoryError>;
+    /// This machine's address in `subnet`; `None` for an unknown one, which is then left in silence.
+    ///
+    /// Allocated once per MAC and subnet, whatever the client id, and **stored before it is returned**, such that a
+    /// second server over the same store can never return it for another machine; nothing is written when it is asked
+    /// for again. [`crate::Pool::pick`] chooses from the pool; a subnet without one has reservations only. `wanted` is
+    /// the address that the machine asks for; to be preferred where it is free, so that machines keep their addresses
+    /// over a lost store.
+    async fn lease(
+        &self,
+        who: &ClientIdentity,
+        subnet: &Subnet,
+        wanted: Option<Ipv4Addr>,
+    ) -> Result<Option<Lease>, DirectoryError>;
 
-    /// The overlay of one boot: the same bytes each time, `None` once it may no longer be fetched (the client sees 404).
-    async fn overlay(&self, boot_id: &BootId) -> Result<Option<Overlay>, DirectoryError>;
+    /// As [`HostDirectory::lease`], for one identity association (`iaid`) of a DHCPv6 client.
+    async fn lease_v6(
+        &self,
+        who: &ClientIdentity,
+        subnet: &SubnetV6,
+        iaid: u32,
+        wanted: Option<Ipv6Addr>,
+    ) -> Result<Option<LeaseV6>, DirectoryError> {
+        let _ = (who, subnet, iaid, wanted);
+        Ok(None)
+    }
 
-    /// Told of each answer given. Must not block for long: the exchange waits for it.
-    async fn observed(&self, event: BootEvent) {
-        let _ = event;
+    /// The machine found its address in use by another (DHCPDECLINE): it must get another one next time, and nobody
+    /// this one for a while. Anybody on the link can say so for any MAC, hence: only the address leased to `who`, and
+    /// never a reserved one, may be withdrawn.
+    async fn declined(&self, who: &ClientIdentity, address: IpAddr) -> Result<(), DirectoryError> {
+        let _ = (who, address);
+        Ok(())
+    }
+
+    /// The machine gave its address back. Nothing needs to be done: addresses stay with their machine.
+    async fn released(&self, who: &ClientIdentity, address: IpAddr) -> Result<(), DirectoryError> {
+        let _ = (who, address);
+        Ok(())
+    }
+
+    /// What there is to fetch under a boot id.
+    async fn overlay(&self, boot_id: &BootId) -> Result<BootFiles, DirectoryError>;
+
+    /// Told of every exchange with anybody, known or not, answered or not, in the order of the answers. Must neither
+    /// block nor grow without bound: strangers decide how often it is called. Serving something proves nothing about
+    /// the machine's state: what it says of itself does.
+    fn observed(&self, exchange: &Exchange) {
+        let _ = exchange;
     }
 }

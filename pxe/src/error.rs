@@ -3,17 +3,14 @@
 use std::io;
 use std::net::SocketAddr;
 
-use crate::pool::InvalidPool;
+use crate::config::InvalidConfig;
 
 /// Why a boot server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The pool does not fit the subnet.
+    /// The configuration cannot work.
     #[error(transparent)]
-    Pool(#[from] InvalidPool),
-    /// The kernel's command line has control characters.
-    #[error("the kernel arguments contain a line break or another control character")]
-    KernelArgs,
+    Config(#[from] InvalidConfig),
     /// Another program has the port.
     #[error("{service} cannot listen on {protocol} {address} of {interface}: the port is taken; stop the other {service} server (`ss -lpn sport = :{}` names it) or choose another interface", .address.port())]
     PortTaken {

@@ -1,4 +1,4 @@
-//! The boot server: DHCPv4, TFTP and HTTP boot on one interface, from the firmware's first broadcast to a running
+//! The boot server: DHCPv4, TFTP and HTTP boot on any number of interfaces, from the firmware's first broadcast to a running
 //! ramdisk.
 //!
 //! It knows protocols and firmware, and nothing else: no Kubernetes, no host states, no policy. Whatever depends on
@@ -22,8 +22,10 @@
 //! script that exits would let firmware fall through to the disk, where the previous tenant's system is; cutting the
 //! power is the BMC's work.
 //!
-//! Each exchange is one structured `tracing` event (`mac`, `phase`, `answer` or `why`).
+//! Each exchange is one [`Exchange`]: a structured `tracing` event, a count in [`Metrics`], and a call of
+//! [`HostDirectory::observed`].
 
+mod client;
 mod config;
 mod cpio;
 mod deadline;
@@ -32,19 +34,28 @@ mod directory;
 mod error;
 mod http;
 mod identity;
+mod metrics;
+mod overlay;
 mod pool;
+mod prefix;
 mod router_advert;
 mod script;
 mod server;
 mod tftp;
+mod trace;
 
-pub use config::{Config, TftpLimits};
-pub use dhcp::{DecodeError as DhcpDecodeError, MessageType, Options as DhcpOptions, Packet as DhcpPacket};
-pub use directory::{
-    BootEvent, BootTarget, ClientIdentity, DirectoryError, HostDirectory, Lease, Overlay, OverlayFile,
+pub use client::{ClientIdentity, Relay};
+pub use config::{
+    Config, Interface, InterfaceV6, InvalidConfig, Ipxe, Mode, Ramdisk, Reach, Route, Subnet, SubnetV6, TftpLimits,
 };
+pub use dhcp::{DecodeError as DhcpDecodeError, MessageType, Options as DhcpOptions, Packet as DhcpPacket};
+pub use directory::{BootTarget, DirectoryError, HostDirectory, Lease, LeaseV6};
 pub use error::Error;
 pub use identity::{BootId, ClientArch, InvalidIdentity, MacAddr};
+pub use metrics::{ExchangeCount, Metrics, Trouble};
+pub use overlay::{BootFiles, Overlay, OverlayFile};
 pub use pool::{InvalidPool, Pool, PoolExhausted};
+pub use prefix::{InvalidPrefix, Prefix};
 pub use server::BootServer;
 pub use tftp::{DecodeError as TftpDecodeError, Packet as TftpPacket};
+pub use trace::{Answer, Exchange, Phase, Protocol};

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use crate::identity::MacAddr;
+use crate::prefix::Prefix;
 
 /// Why a pool cannot be what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,27 +26,25 @@ pub enum InvalidPool {
         /// Last address.
         last: Ipv4Addr,
     },
-    /// The boot server's own address could be leased.
-    #[error("the pool {first}-{last} holds the boot server's own address {server}")]
-    HoldsServer {
+    /// An address that somebody has could be leased.
+    #[error("the pool {first}-{last} holds {taken}, which is this server's or a router's")]
+    Holds {
         /// First address.
         first: Ipv4Addr,
         /// Last address.
         last: Ipv4Addr,
-        /// The boot server's address.
-        server: Ipv4Addr,
+        /// The address that is not free.
+        taken: Ipv4Addr,
     },
     /// The pool does not lie within the subnet that it is served on.
-    #[error("the pool {first}-{last} lies outside the subnet of {server}/{prefix}")]
+    #[error("the pool {first}-{last} lies outside the subnet {subnet}")]
     OutsideSubnet {
         /// First address.
         first: Ipv4Addr,
         /// Last address.
         last: Ipv4Addr,
-        /// The boot server's address.
-        server: Ipv4Addr,
-        /// Length of the subnet's prefix.
-        prefix: u8,
+        /// The subnet.
+        subnet: Prefix,
     },
 }
 
@@ -116,23 +115,20 @@ impl Pool {
             .ok_or(PoolExhausted { mac, first: self.first(), last: self.last() })
     }
 
-    pub(crate) fn check_subnet(&self, server: Ipv4Addr, prefix: u8) -> Result<(), InvalidPool> {
-        if self.contains(server) {
-            return Err(InvalidPool::HoldsServer { first: self.first(), last: self.last(), server });
-        }
-        let mask = netmask(prefix).to_bits();
-        let network = server.to_bits() & mask;
-        // Neither the network's own address nor its broadcast address can be leased.
-        if self.first > network && self.last & mask == network && self.last < network | !mask {
+    /// Neither the network's own address nor its broadcast address can be leased.
+    pub(crate) fn check_subnet(&self, subnet: Prefix) -> Result<(), InvalidPool> {
+        if subnet.is_host(self.first()) && subnet.is_host(self.last()) {
             return Ok(());
         }
-        Err(InvalidPool::OutsideSubnet { first: self.first(), last: self.last(), server, prefix })
+        Err(InvalidPool::OutsideSubnet { first: self.first(), last: self.last(), subnet })
     }
-}
 
-/// The netmask of a prefix length; lengths over 32 count as 32.
-pub(crate) fn netmask(prefix: u8) -> Ipv4Addr {
-    Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0))
+    pub(crate) fn check_without(&self, taken: Ipv4Addr) -> Result<(), InvalidPool> {
+        if !self.contains(taken) {
+            return Ok(());
+        }
+        Err(InvalidPool::Holds { first: self.first(), last: self.last(), taken })
+    }
 }
 
 /// FNV-1a: stable across releases and machines, unlike the standard library's hasher.
@@ -166,8 +162,11 @@ mod tests {
             ("10.0.0.10", "10.0.1.20", "10.0.0.1", 16, true),
             ("10.0.0.0", "10.255.255.255", "10.0.0.1", 8, false),
         ] {
-            let made = Pool::new(first.parse().unwrap(), last.parse().unwrap())
-                .and_then(|pool| pool.check_subnet(subnet.parse().unwrap(), prefix));
+            let server = subnet.parse().unwrap();
+            let made = Pool::new(first.parse().unwrap(), last.parse().unwrap()).and_then(|pool| {
+                pool.check_subnet(Prefix::of(server, prefix).unwrap())?;
+                pool.check_without(server)
+            });
             assert_eq!(made.is_ok(), good, "{first}-{last} in {subnet}/{prefix}: {made:?}");
         }
     }
@@ -185,14 +184,5 @@ mod tests {
         assert_eq!(pool.pick(mac(9), &taken).unwrap_err().mac, mac(9));
         taken.remove(&Ipv4Addr::new(10, 0, 0, 13));
         assert_eq!(pool.pick(mac(9), &taken), Ok(Ipv4Addr::new(10, 0, 0, 13)));
-    }
-
-    #[test]
-    fn netmasks() {
-        for (prefix, mask) in
-            [(0, "0.0.0.0"), (8, "255.0.0.0"), (24, "255.255.255.0"), (32, "255.255.255.255"), (99, "255.255.255.255")]
-        {
-            assert_eq!(netmask(prefix).to_string(), mask);
-        }
     }
 }

@@ -14,6 +14,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
+use crate::server::Parts;
+
 const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
 const SOLICITATION: u8 = 133;
 const ADVERTISEMENT: u8 = 134;
@@ -21,6 +23,16 @@ const ADVERTISEMENT: u8 = 134;
 const NO_ROUTER: [u8; 16] = [ADVERTISEMENT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 /// A router says something at least this often (RFC 4861, section 6.2.1: MaxRtrAdvInterval).
 const FOREIGN_ROUTER_LASTS: Duration = Duration::from_secs(1800);
+
+/// Starts it on the interfaces that ask for it. It only saves time: where it cannot start, the rest still works.
+pub(crate) fn start(parts: &mut Parts) {
+    for interface in parts.config.interfaces.iter().filter(|interface| interface.v6.answer_router_solicitations) {
+        match RouterAdvertiser::bind(&interface.name) {
+            Ok(advertiser) => drop(parts.tasks.spawn(advertiser.run(parts.cancel.clone()))),
+            Err(error) => info!(interface = interface.name, %error, "router solicitations are not answered"),
+        }
+    }
+}
 
 /// What to do with a message heard.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +43,7 @@ enum Heard {
 }
 
 /// Answers solicitations on one interface.
-pub(crate) struct RouterAdvertiser {
+struct RouterAdvertiser {
     /// A raw ICMPv6 socket: receiving and sending work as for UDP, with 0 for a port.
     socket: UdpSocket,
     foreign_router_until: Option<Instant>,
@@ -39,7 +51,7 @@ pub(crate) struct RouterAdvertiser {
 
 impl RouterAdvertiser {
     /// Fails where the interface has no IPv6.
-    pub(crate) fn bind(interface: &str) -> io::Result<Self> {
+    fn bind(interface: &str) -> io::Result<Self> {
         let socket = Socket::new(Domain::IPV6, Type::RAW, Some(Protocol::ICMPV6))?;
         socket.bind_device(Some(interface.as_bytes()))?;
         let index = rustix::net::netdevice::name_to_index(&socket, interface)?;
@@ -51,7 +63,7 @@ impl RouterAdvertiser {
     }
 
     /// Serves until cancelled.
-    pub(crate) async fn run(mut self, cancel: CancellationToken) {
+    async fn run(mut self, cancel: CancellationToken) {
         loop {
             let heard = tokio::select! {
                 () = cancel.cancelled() => return,

@@ -24,8 +24,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bessemer_pxe::{
-    BootEvent, BootId, BootServer, BootTarget, ClientIdentity, Config, DirectoryError, Error, HostDirectory, Lease,
-    MacAddr, Overlay, OverlayFile, Pool, TftpLimits,
+    Answer, BootFiles, BootId, BootServer, BootTarget, ClientIdentity, Config, DirectoryError, Error, Exchange,
+    HostDirectory, Interface, Ipxe, Lease, MacAddr, Overlay, OverlayFile, Pool, Protocol, Ramdisk, Reach, Subnet,
+    TftpLimits,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -41,7 +42,7 @@ struct OneHost {
     target: Mutex<BootTarget>,
     /// Questions for the overlay that are answered "no such boot" before it is there.
     refusals: AtomicUsize,
-    events: Mutex<Vec<BootEvent>>,
+    events: Mutex<Vec<Exchange>>,
 }
 
 impl OneHost {
@@ -51,9 +52,9 @@ impl OneHost {
 
     fn files(&self) -> Vec<String> {
         let events = self.events.lock().unwrap();
-        let name = |event: &BootEvent| match event {
-            BootEvent::Acknowledged { boot_file, .. } => boot_file.clone(),
-            BootEvent::Served { file, .. } => Some((*file).to_owned()),
+        let name = |event: &Exchange| match &event.answer {
+            Answer::Confirmed { boot_file, .. } => boot_file.clone(),
+            Answer::Sent { .. } if event.protocol == Protocol::Http => Some(event.asked.clone().into_owned()),
             _ => None,
         };
         events.iter().filter_map(name).collect()
@@ -63,25 +64,31 @@ impl OneHost {
 #[async_trait::async_trait]
 impl HostDirectory for OneHost {
     async fn boot_target(&self, _: &ClientIdentity) -> Result<BootTarget, DirectoryError> {
-        Ok(*self.target.lock().unwrap())
+        Ok(self.target.lock().unwrap().clone())
     }
 
-    async fn lease(&self, who: &ClientIdentity, pool: &Pool) -> Result<Option<Lease>, DirectoryError> {
-        Ok((who.mac == MAC).then(|| Lease { address: pool.pick(who.mac, &Default::default()).unwrap() }))
+    async fn lease(
+        &self,
+        who: &ClientIdentity,
+        subnet: &Subnet,
+        _: Option<Ipv4Addr>,
+    ) -> Result<Option<Lease>, DirectoryError> {
+        let address = || subnet.pool.as_ref().unwrap().pick(MAC, &Default::default()).unwrap();
+        Ok((who.mac() == Some(MAC)).then(|| Lease { address: address() }))
     }
 
-    async fn overlay(&self, boot_id: &BootId) -> Result<Option<Overlay>, DirectoryError> {
+    async fn overlay(&self, boot_id: &BootId) -> Result<BootFiles, DirectoryError> {
         let refused =
             self.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
         if refused || *boot_id != BOOT {
-            return Ok(None);
+            return Ok(BootFiles::Unknown);
         }
         let marker = OverlayFile { path: "etc/bessemer/marker".into(), mode: 0o600, content: MARKER.into() };
-        Ok(Some(Overlay { files: vec![marker], address: None }))
+        Ok(BootFiles::Ready(Overlay { files: vec![marker], addresses: vec![] }))
     }
 
-    async fn observed(&self, event: BootEvent) {
-        self.events.lock().unwrap().push(event);
+    fn observed(&self, exchange: &Exchange) {
+        self.events.lock().unwrap().push(exchange.clone());
     }
 }
 
@@ -90,22 +97,25 @@ async fn serve(artefacts: &Artefacts, directory: Arc<OneHost>) -> BootServer {
 }
 
 async fn start(artefacts: &Artefacts, directory: Arc<OneHost>, cancel: CancellationToken) -> Result<BootServer, Error> {
-    let config = Config {
-        interface: network::BRIDGE.into(),
-        address: network::ADDRESS,
-        prefix: 24,
-        pool: Pool::new(Ipv4Addr::new(10, 77, 0, 100), Ipv4Addr::new(10, 77, 0, 200)).unwrap(),
-        router: None,
-        dns: vec![],
-        answer_router_solicitations: true,
+    let pool = Pool::new(Ipv4Addr::new(10, 77, 0, 100), Ipv4Addr::new(10, 77, 0, 200)).unwrap();
+    let subnet = Subnet {
+        pool: Some(pool),
         lease_time: Duration::from_secs(600),
+        ..Subnet::new("10.77.0.0/24".parse().unwrap(), Reach::OnLink(network::BRIDGE.into()))
+    };
+    let mut interface = Interface::new(network::BRIDGE, network::ADDRESS);
+    interface.v6.answer_router_solicitations = true;
+    let config = Config {
+        interfaces: vec![interface],
+        subnets: vec![subnet],
         http_port: 8080,
         tftp: TftpLimits::default(),
-        ipxe_efi: artefacts.ipxe_efi.clone(),
-        undionly: None,
-        kernel: artefacts.kernel.clone(),
-        ramdisk: artefacts.ramdisk.clone(),
-        kernel_args: "console=ttyS0 panic=-1".into(),
+        ipxe: Ipxe { x64: artefacts.ipxe_efi.clone(), ..Ipxe::default() },
+        ramdisk: Ramdisk {
+            kernel: artefacts.kernel.clone(),
+            initrd: artefacts.ramdisk.clone(),
+            kernel_args: "console=ttyS0 panic=-1".into(),
+        },
         images_dir: None,
     };
     BootServer::start(config, directory, cancel).await

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use bessemer_agents::SiteAuthority;
 use bessemer_protocol::{BOOT_CONFIG_PATH, BootId};
 use bessemer_pxe::{
-    BootTarget, ClientIdentity, DirectoryError, HostDirectory, Lease, MacAddr, Overlay, OverlayFile, Pool,
+    BootFiles, BootTarget, ClientIdentity, DirectoryError, HostDirectory, Lease, MacAddr, Overlay, OverlayFile, Pool,
+    Subnet,
 };
 use bessemer_reconcilers::outside::{AddressPool, BootDirectory, BootTargetView, NoAddress};
 use uuid::Uuid;
@@ -22,14 +23,13 @@ pub(super) struct Directory {
     pub(super) site: Arc<SiteAuthority>,
     /// `https://address:port` of the agents' endpoint.
     pub(super) controllers: Vec<String>,
-    /// In CIDR form.
-    pub(super) subnet: String,
 }
 
 #[async_trait]
 impl HostDirectory for Directory {
     async fn boot_target(&self, who: &ClientIdentity) -> Result<BootTarget, DirectoryError> {
-        let target = self.hosts.target(&who.mac.to_string()).await.map_err(DirectoryError::new)?;
+        let Some(mac) = who.mac() else { return Ok(BootTarget::Nothing) };
+        let target = self.hosts.target(&mac.to_string()).await.map_err(DirectoryError::new)?;
         Ok(match target {
             BootTargetView::Unknown => BootTarget::Nothing,
             BootTargetView::Ramdisk { boot } => BootTarget::Ramdisk { boot_id: bessemer_pxe::BootId(boot.0.as_u128()) },
@@ -38,32 +38,41 @@ impl HostDirectory for Directory {
         })
     }
 
-    async fn lease(&self, who: &ClientIdentity, pool: &Pool) -> Result<Option<Lease>, DirectoryError> {
-        let pool = Addresses { pool, subnet: &self.subnet };
-        let address = self.hosts.lease(&who.mac.to_string(), &pool).await.map_err(DirectoryError::new)?;
+    async fn lease(
+        &self,
+        who: &ClientIdentity,
+        subnet: &Subnet,
+        _: Option<Ipv4Addr>,
+    ) -> Result<Option<Lease>, DirectoryError> {
+        let (Some(mac), Some(pool)) = (who.mac(), &subnet.pool) else { return Ok(None) };
+        let pool = Addresses { pool, subnet: subnet.prefix.to_string() };
+        let address = self.hosts.lease(&mac.to_string(), &pool).await.map_err(DirectoryError::new)?;
         Ok(address.map(|address| Lease { address }))
     }
 
-    async fn overlay(&self, boot: &bessemer_pxe::BootId) -> Result<Option<Overlay>, DirectoryError> {
+    async fn overlay(&self, boot: &bessemer_pxe::BootId) -> Result<BootFiles, DirectoryError> {
         let boot = BootId(Uuid::from_u128(boot.0));
-        let Some(found) = self.hosts.boot(boot).await.map_err(DirectoryError::new)? else { return Ok(None) };
+        let Some(found) = self.hosts.boot(boot).await.map_err(DirectoryError::new)? else {
+            return Ok(BootFiles::Unknown);
+        };
         let content =
             self.site.overlay(boot, &self.controllers, found.issued.as_second()).map_err(DirectoryError::new)?;
         let path = BOOT_CONFIG_PATH.trim_start_matches('/').to_owned();
         let files = vec![OverlayFile { path, mode: OVERLAY_MODE, content: content.into() }];
-        Ok(Some(Overlay { files, address: found.address }))
+        Ok(BootFiles::Ready(Overlay { files, addresses: found.address.map(Into::into).into_iter().collect() }))
     }
 }
 
 /// The boot server's rule of choice, for whoever stores the lease.
 struct Addresses<'a> {
     pool: &'a Pool,
-    subnet: &'a str,
+    /// In CIDR form.
+    subnet: String,
 }
 
 impl AddressPool for Addresses<'_> {
     fn subnet(&self) -> String {
-        self.subnet.to_owned()
+        self.subnet.clone()
     }
 
     fn contains(&self, address: Ipv4Addr) -> bool {

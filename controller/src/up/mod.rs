@@ -17,7 +17,7 @@ use anyhow::bail;
 use bessemer_agents::{Endpoint, Hub};
 use bessemer_apiserver::{ApiServer, Serving};
 use bessemer_bmc::Connector;
-use bessemer_pxe::{BootServer, TftpLimits};
+use bessemer_pxe::{BootServer, Ipxe, Prefix, Ramdisk, Reach, TftpLimits};
 use bessemer_reconcilers::{KubeWorkloadClusters, Outside, Site};
 use kube::Client;
 use tokio::task::JoinSet;
@@ -150,28 +150,28 @@ async fn start_boot(
     let hosts = Arc::new(site.hosts());
     let agents = SocketAddr::from((subnet.address, options.agent_port));
     let endpoint = Endpoint::bind(agents, authority.clone(), hosts.clone(), hub).await?;
-    let directory =
-        Directory { hosts, site: authority, controllers: vec![format!("https://{agents}")], subnet: subnet.cidr() };
-    let config = bessemer_pxe::Config {
-        interface,
-        address: subnet.address,
-        prefix: subnet.prefix,
-        pool,
+    let directory = Directory { hosts, site: authority, controllers: vec![format!("https://{agents}")] };
+    let served = bessemer_pxe::Subnet {
+        pool: Some(pool),
         router: options.router,
         dns: options.dns.clone(),
-        answer_router_solicitations: true,
         lease_time: LEASE_TIME,
+        ..bessemer_pxe::Subnet::new(Prefix::of(subnet.address, subnet.prefix)?, Reach::OnLink(interface.clone()))
+    };
+    let mut interface = bessemer_pxe::Interface::new(interface, subnet.address);
+    interface.v6.answer_router_solicitations = true;
+    let config = bessemer_pxe::Config {
+        interfaces: vec![interface],
+        subnets: vec![served],
         http_port: options.http_port,
         tftp: TftpLimits::default(),
-        ipxe_efi: ipxe,
-        undionly: None,
-        kernel,
-        ramdisk,
-        kernel_args: options.kernel_args.clone(),
+        ipxe: Ipxe { x64: ipxe, ..Ipxe::default() },
+        ramdisk: Ramdisk { kernel, initrd: ramdisk, kernel_args: options.kernel_args.clone() },
         images_dir: options.images_dir.clone(),
     };
     let boot = BootServer::start(config, Arc::new(directory), stop.clone()).await?;
-    let boot_address = boot.http_address();
+    let boot_addresses = boot.http_addresses().iter().map(|address| format!("http://{address}"));
+    let boot_addresses = boot_addresses.collect::<Vec<_>>().join(", ");
     let ended = stop.clone();
     parts.spawn(async move {
         endpoint.run(ended).await;
@@ -181,7 +181,7 @@ async fn start_boot(
         boot.stopped().await;
         "the boot server"
     });
-    Ok(format!(", boot http://{boot_address}, agents https://{agents}"))
+    Ok(format!(", boot {boot_addresses}, agents https://{agents}"))
 }
 
 async fn serve_api(

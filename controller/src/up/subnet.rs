@@ -36,11 +36,6 @@ impl Subnet {
         let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0);
         Ipv4Addr::from_bits(self.address.to_bits() & mask)
     }
-
-    /// In CIDR form.
-    pub(crate) fn cidr(self) -> String {
-        format!("{}/{}", self.network(), self.prefix)
-    }
 }
 
 impl FromStr for Subnet {

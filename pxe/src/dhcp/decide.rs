@@ -3,29 +3,25 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use super::client::Program;
 use super::options::{Options, code};
 use super::packet::{MessageType, Packet};
+use crate::config;
 use crate::directory::{BootTarget, Lease};
 use crate::identity::ClientArch;
-use crate::pool::Pool;
 use crate::script::Urls;
 use crate::tftp::names;
+use crate::trace::Phase;
 
 /// Sub-option 6 of option 43, value 8: take the boot file named here, look for no other boot server (PXE 2.1, table 2-1).
 const PXE_NO_DISCOVERY: [u8; 4] = [6, 1, 8, code::END];
 /// iPXE's `no-pxedhcp` = 1: do not wait for a proxyDHCP server's offer.
 const IPXE_NO_PROXY: [u8; 3] = [0xb0, 1, 1];
 
-/// What the subnet's members are told besides their address.
+/// A subnet as one of our interfaces serves it.
 #[derive(Debug, Clone)]
 pub(crate) struct Subnet {
     pub(crate) server: Ipv4Addr,
-    pub(crate) netmask: Ipv4Addr,
-    pub(crate) pool: Pool,
-    pub(crate) router: Option<Ipv4Addr>,
-    pub(crate) dns: Vec<Ipv4Addr>,
-    pub(crate) lease_time: Duration,
+    pub(crate) config: config::Subnet,
     pub(crate) has_undionly: bool,
 }
 
@@ -59,7 +55,7 @@ pub(crate) fn not_for_us(request: &Packet, server: Ipv4Addr) -> Option<&'static 
 /// not boot from the network.
 pub(crate) fn decide(
     request: &Packet,
-    program: Program,
+    program: Phase,
     arch: Option<ClientArch>,
     lease: Lease,
     target: Option<BootTarget>,
@@ -104,14 +100,19 @@ fn claim(request: &Packet, lease: Lease, subnet: &Subnet) -> Claim {
     match request.options.address(code::REQUESTED_ADDRESS).or(ciaddr) {
         None => Claim::Missing,
         Some(address) if address == lease.address => Claim::Ours,
-        Some(address) if subnet.pool.contains(address) || request.options.has(code::SERVER_ID) => Claim::Wrong,
+        Some(address)
+            if subnet.config.pool.as_ref().is_some_and(|pool| pool.contains(address))
+                || request.options.has(code::SERVER_ID) =>
+        {
+            Claim::Wrong
+        }
         Some(_) => Claim::Foreign,
     }
 }
 
 /// The file a boot client is sent to; an error is the reason for silence, `None` a lease without a boot file.
 fn boot_file(
-    program: Program,
+    program: Phase,
     arch: Option<ClientArch>,
     target: BootTarget,
     subnet: &Subnet,
@@ -121,31 +122,33 @@ fn boot_file(
         return Err("nothing to boot");
     }
     match (program, arch, target) {
-        (Program::System, ..) => Ok(None),
+        (Phase::System | Phase::Unknown, ..) => Ok(None),
         // Works for firmware that iPXE cannot serve, too: without a boot file it goes on to the next boot entry.
         (_, Some(arch), BootTarget::LocalDisk) if !arch.is_x86_64() => Ok(None),
         (_, Some(arch), _) if !arch.is_x86_64() => Err("no boot program for this architecture"),
-        (Program::Ipxe, _, BootTarget::Ramdisk { boot_id }) => Ok(Some(urls.ramdisk_script(boot_id))),
-        (Program::Ipxe, _, BootTarget::LocalDisk) => Ok(Some(urls.local_script())),
-        (Program::Ipxe, ..) => Ok(Some(urls.hold_script())),
+        (Phase::Ipxe, _, BootTarget::Ramdisk { boot_id } | BootTarget::Discover { boot_id }) => {
+            Ok(Some(urls.ramdisk_script(boot_id)))
+        }
+        (Phase::Ipxe, _, BootTarget::LocalDisk) => Ok(Some(urls.local_script())),
+        (Phase::Ipxe, ..) => Ok(Some(urls.hold_script())),
         // Firmware goes on to its next boot entry seconds after "no such file", and stalls for a minute without an
         // offer. Not by way of iPXE: Debian's `ipxe.efi` hangs OVMF when it exits.
-        (Program::HttpFirmware, Some(ClientArch::UEFI_X64_HTTP), BootTarget::LocalDisk) => Ok(Some(urls.absent())),
-        (Program::HttpFirmware, Some(ClientArch::UEFI_X64_HTTP), _) => Ok(Some(urls.ipxe_efi())),
-        (Program::HttpFirmware, ..) => Err("no HTTP boot program for this architecture"),
-        (Program::PxeFirmware, _, BootTarget::LocalDisk) => Ok(Some(names::ABSENT.to_owned())),
-        (Program::PxeFirmware, Some(ClientArch::UEFI_X64 | ClientArch::UEFI_X64_EBC), _) => {
+        (Phase::HttpFirmware, Some(ClientArch::UEFI_X64_HTTP), BootTarget::LocalDisk) => Ok(Some(urls.absent())),
+        (Phase::HttpFirmware, Some(ClientArch::UEFI_X64_HTTP), _) => Ok(Some(urls.ipxe_efi())),
+        (Phase::HttpFirmware, ..) => Err("no HTTP boot program for this architecture"),
+        (Phase::PxeFirmware, _, BootTarget::LocalDisk) => Ok(Some(names::ABSENT.to_owned())),
+        (Phase::PxeFirmware, Some(ClientArch::UEFI_X64 | ClientArch::UEFI_X64_EBC), _) => {
             Ok(Some(names::IPXE_EFI.to_owned()))
         }
         // RFC 4578: firmware without option 93 is old BIOS firmware.
-        (Program::PxeFirmware, Some(ClientArch::BIOS) | None, _) if subnet.has_undionly => {
+        (Phase::PxeFirmware, Some(ClientArch::BIOS) | None, _) if subnet.has_undionly => {
             Ok(Some(names::UNDIONLY.to_owned()))
         }
-        (Program::PxeFirmware, ..) => Err("no PXE boot program for this architecture"),
+        (Phase::PxeFirmware, ..) => Err("no PXE boot program for this architecture"),
     }
 }
 
-fn answer(request: &Packet, kind: MessageType, program: Program, lease: Lease, subnet: &Subnet) -> Packet {
+fn answer(request: &Packet, kind: MessageType, program: Phase, lease: Lease, subnet: &Subnet) -> Packet {
     let mut packet = Packet::reply_to(request);
     let informed = request.message_type() == Some(MessageType::Inform);
     // RFC 2131, table 3: an ACK carries the client's own address back, an OFFER none.
@@ -157,23 +160,23 @@ fn answer(request: &Packet, kind: MessageType, program: Program, lease: Lease, s
     options.push_address(code::SERVER_ID, subnet.server);
     if !informed {
         packet.yiaddr = lease.address;
-        push_times(options, subnet.lease_time);
+        push_times(options, subnet.config.lease_time);
     }
-    options.push_address(code::SUBNET_MASK, subnet.netmask);
-    if let Some(router) = subnet.router {
+    options.push_address(code::SUBNET_MASK, subnet.config.prefix.netmask());
+    if let Some(router) = subnet.config.router {
         options.push_address(code::ROUTER, router);
     }
-    if !subnet.dns.is_empty() {
-        options.push(code::DNS, subnet.dns.iter().flat_map(Ipv4Addr::octets).collect::<Vec<_>>());
+    if !subnet.config.dns.is_empty() {
+        options.push(code::DNS, subnet.config.dns.iter().flat_map(Ipv4Addr::octets).collect::<Vec<_>>());
     }
     match program {
-        Program::PxeFirmware => {
+        Phase::PxeFirmware => {
             options.push(code::VENDOR_CLASS, *b"PXEClient");
             options.push(code::VENDOR_SPECIFIC, PXE_NO_DISCOVERY);
         }
-        Program::HttpFirmware => options.push(code::VENDOR_CLASS, *b"HTTPClient"),
-        Program::Ipxe => options.push(code::IPXE, IPXE_NO_PROXY),
-        Program::System => {}
+        Phase::HttpFirmware => options.push(code::VENDOR_CLASS, *b"HTTPClient"),
+        Phase::Ipxe => options.push(code::IPXE, IPXE_NO_PROXY),
+        Phase::System | Phase::Unknown => {}
     }
     echo(request, options);
     packet

@@ -1,6 +1,7 @@
 use super::super::client::identify;
 use super::*;
 use crate::identity::BootId;
+use crate::pool::Pool;
 
 const MAC: [u8; 6] = [0x52, 0x54, 0, 0, 0, 1];
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
@@ -9,15 +10,15 @@ const RAMDISK: BootTarget = BootTarget::Ramdisk { boot_id: BootId(7) };
 const SCRIPT: &str = "http://10.77.0.1:8080/b/00000000000000000000000000000007/boot.ipxe";
 
 fn subnet() -> Subnet {
-    Subnet {
-        server: SERVER,
-        netmask: Ipv4Addr::new(255, 255, 255, 0),
-        pool: Pool::new(Ipv4Addr::new(10, 77, 0, 100), Ipv4Addr::new(10, 77, 0, 200)).unwrap(),
+    let pool = Pool::new(Ipv4Addr::new(10, 77, 0, 100), Ipv4Addr::new(10, 77, 0, 200)).unwrap();
+    let config = config::Subnet {
+        pool: Some(pool),
         router: Some(SERVER),
         dns: vec![SERVER],
         lease_time: Duration::from_secs(600),
-        has_undionly: true,
-    }
+        ..config::Subnet::new("10.77.0.0/24".parse().unwrap(), config::Reach::OnLink("br0".into()))
+    };
+    Subnet { server: SERVER, config, has_undionly: true }
 }
 
 fn request(options: &[(u8, &[u8])]) -> Packet {
@@ -37,9 +38,9 @@ fn answer_to(request: &Packet, target: BootTarget) -> Decision {
     if let Some(why) = not_for_us(request, SERVER) {
         return Decision::Silent(why);
     }
-    let program = Program::of(request);
-    let arch = identify(request, request.mac().unwrap(), "br0").arch;
-    let target = (program != Program::System).then_some(target);
+    let program = super::super::client::phase(request);
+    let arch = identify(request, request.mac().unwrap(), "br0".into()).arch;
+    let target = (program != Phase::System).then_some(target);
     decide(request, program, arch, LEASE, target, &subnet(), &Urls("10.77.0.1:8080".parse().unwrap()))
 }
 
@@ -100,7 +101,7 @@ fn who_is_sent_where() {
         (&[], BootTarget::PowerOff, Ok(None)),
     ];
     for (client, target, expected) in cases {
-        let decision = answer_to(&request(&[&[DISCOVER], *client].concat()), *target);
+        let decision = answer_to(&request(&[&[DISCOVER], *client].concat()), target.clone());
         let got = match &decision {
             Decision::Reply { packet, boot_file, .. } => {
                 let named = boot_file.as_deref().unwrap_or_default();

@@ -81,9 +81,10 @@ impl MessageType {
     }
 }
 
-impl fmt::Display for MessageType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl MessageType {
+    /// The word for logs.
+    pub fn name(self) -> &'static str {
+        match self {
             Self::Discover => "discover",
             Self::Offer => "offer",
             Self::Request => "request",
@@ -92,7 +93,13 @@ impl fmt::Display for MessageType {
             Self::Nak => "nak",
             Self::Release => "release",
             Self::Inform => "inform",
-        })
+        }
+    }
+}
+
+impl fmt::Display for MessageType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -1,37 +1,42 @@
 //! The DHCP socket: packets in, questions to the directory, packets out.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
+use tracing::debug;
 
-use super::client::{Program, identify};
+use super::client::{identify, phase};
 use super::decide::{Decision, Subnet, decide, not_for_us};
+use super::options::code;
 use super::packet::{MessageType, Packet};
+use crate::client::ClientIdentity;
 use crate::deadline::ask;
-use crate::directory::{BootEvent, ClientIdentity, DirectoryError, HostDirectory, Lease};
+use crate::directory::{DirectoryError, Lease};
 use crate::identity::MacAddr;
+use crate::metrics::Trouble;
 use crate::script::Urls;
+use crate::trace::{Answer, Exchange, Observer, Phase, Protocol};
 
 /// Requests being answered at once; more are dropped, and their clients ask again.
 const IN_FLIGHT: usize = 256;
 const CLIENT_PORT: u16 = 68;
 
 /// The DHCP server of one interface.
-pub(crate) struct DhcpServer {
-    pub(crate) socket: UdpSocket,
-    pub(crate) interface: String,
-    pub(crate) subnet: Subnet,
-    pub(crate) urls: Urls,
-    pub(crate) directory: Arc<dyn HostDirectory>,
+pub(super) struct DhcpServer {
+    pub(super) socket: UdpSocket,
+    pub(super) interface: Arc<str>,
+    pub(super) subnet: Subnet,
+    pub(super) urls: Urls,
+    pub(super) observer: Observer,
 }
 
 impl DhcpServer {
     /// Serves until cancelled.
-    pub(crate) async fn run(self, cancel: CancellationToken) {
+    pub(super) async fn run(self, cancel: CancellationToken) {
         let server = Arc::new(self);
         let mut exchanges = JoinSet::new();
         // Longer messages than an Ethernet frame are no client's of ours; what does not fit is cut and fails to decode.
@@ -48,7 +53,7 @@ impl DhcpServer {
                             exchanges.spawn(async move { server.exchange(request, mac).await });
                         }
                     }
-                    Ok(_) => warn!(phase = "dhcp", why = "too many requests at once", "dropped"),
+                    Ok(_) => server.observer.metrics.trouble(Protocol::Dhcp4, Trouble::Busy),
                     Err(error) => debug!(phase = "dhcp", %error, "receive failed"),
                 },
             }
@@ -59,6 +64,7 @@ impl DhcpServer {
         let request = match Packet::decode(message) {
             Ok(request) => request,
             Err(why) => {
+                self.observer.metrics.trouble(Protocol::Dhcp4, Trouble::Malformed);
                 debug!(phase = "dhcp", %why, len = message.len(), "ignored");
                 return None;
             }
@@ -76,56 +82,67 @@ impl DhcpServer {
 
     async fn exchange(&self, request: Packet, mac: MacAddr) {
         let Some(asked) = request.message_type() else { return };
-        let program = Program::of(&request);
-        let client = identify(&request, mac, &self.interface);
-        let arch = client.arch.map(tracing::field::display);
+        let phase = phase(&request);
+        let client = identify(&request, mac, self.interface.clone());
+        let (answer, why) = self.answer(&request, asked, phase, &client).await;
+        self.observer.tell(&Exchange {
+            at: SystemTime::now(),
+            protocol: Protocol::Dhcp4,
+            phase,
+            client: Some(client),
+            peer: None,
+            interface: self.interface.clone(),
+            asked: asked.name().into(),
+            answer,
+            why: why.map(Into::into),
+            boot_id: None,
+        });
+    }
+
+    async fn answer(
+        &self,
+        request: &Packet,
+        asked: MessageType,
+        phase: Phase,
+        client: &ClientIdentity,
+    ) -> (Answer, Option<String>) {
         match asked {
-            MessageType::Release => {
-                // Addresses stay with their MAC, so there is nothing to give back.
-                debug!(phase = "dhcp", %mac, answer = "none", "release");
-                return;
-            }
+            MessageType::Release => return (Answer::Noted, None),
             MessageType::Decline => {
-                let address = request.options.address(super::options::code::REQUESTED_ADDRESS);
-                warn!(phase = "dhcp", %mac, ?address, "the client found its address in use by another machine");
-                if let Some(address) = address {
-                    self.directory.observed(BootEvent::Declined { client, address }).await;
+                if let Some(address) = request.options.address(code::REQUESTED_ADDRESS) {
+                    let told = ask(self.observer.directory.declined(client, address.into())).await;
+                    return (
+                        Answer::Noted,
+                        Some(told.err().map_or_else(|| address.to_string(), |why| why.to_string())),
+                    );
                 }
-                return;
+                return (Answer::Noted, None);
             }
             _ => {}
         }
-        let (lease, decision) = match self.question(&request, program, &client).await {
+        let (lease, decision) = match self.question(request, phase, client).await {
             Ok(Some(answer)) => answer,
-            Ok(None) => {
-                debug!(phase = "dhcp", %mac, arch, program = program.name(), %asked, why = "unknown machine", "silent");
-                return;
-            }
+            Ok(None) => return (Answer::Silent, Some("unknown machine".into())),
             Err(why) => {
-                warn!(phase = "dhcp", %mac, arch, program = program.name(), %asked, %why, "silent");
-                return;
+                self.observer.metrics.trouble(Protocol::Dhcp4, Trouble::Directory);
+                return (Answer::Failed, Some(why.to_string()));
             }
         };
         match decision {
-            Decision::Silent(why) => info!(phase = "dhcp", %mac, arch, program = program.name(), %asked, why, "silent"),
+            Decision::Silent(why) => (Answer::Silent, Some(why.into())),
             Decision::Reply { packet, kind, boot_file } => {
-                let to = destination(&request, kind, lease);
-                let file = boot_file.as_deref().unwrap_or("-");
-                match self.socket.send_to(&packet.encode(), to).await {
-                    Ok(_) => info!(phase = "dhcp", %mac, arch, program = program.name(), %asked, answer = %kind,
-                        address = %lease.address, file, "answered"),
-                    Err(why) => warn!(phase = "dhcp", %mac, arch, program = program.name(), %asked, answer = %kind,
-                        %to, %why, "the answer was not sent"),
+                let to = destination(request, kind, lease);
+                if let Err(why) = self.socket.send_to(&packet.encode(), to).await {
+                    self.observer.metrics.trouble(Protocol::Dhcp4, Trouble::NotSent);
+                    return (Answer::Failed, Some(format!("{kind} to {to}: {why}")));
                 }
-                match kind {
-                    MessageType::Offer => {
-                        self.directory.observed(BootEvent::Offered { client, lease, boot_file }).await
-                    }
-                    MessageType::Ack => {
-                        self.directory.observed(BootEvent::Acknowledged { client, lease, boot_file }).await;
-                    }
-                    _ => {}
-                }
+                let address = Some(IpAddr::V4(lease.address));
+                let answer = match kind {
+                    MessageType::Offer => Answer::Offered { address, boot_file },
+                    MessageType::Ack => Answer::Confirmed { address, boot_file },
+                    _ => Answer::Refused { code: None },
+                };
+                (answer, None)
             }
         }
     }
@@ -133,15 +150,17 @@ impl DhcpServer {
     async fn question(
         &self,
         request: &Packet,
-        program: Program,
+        phase: Phase,
         client: &ClientIdentity,
     ) -> Result<Option<(Lease, Decision)>, DirectoryError> {
-        let Some(lease) = ask(self.directory.lease(client, &self.subnet.pool)).await? else { return Ok(None) };
-        let target = match program {
-            Program::System => None,
-            _ => Some(ask(self.directory.boot_target(client)).await?),
+        let wanted = request.options.address(code::REQUESTED_ADDRESS);
+        let directory = &self.observer.directory;
+        let Some(lease) = ask(directory.lease(client, &self.subnet.config, wanted)).await? else { return Ok(None) };
+        let target = match phase {
+            Phase::System => None,
+            _ => Some(ask(directory.boot_target(client)).await?),
         };
-        let decision = decide(request, program, client.arch, lease, target, &self.subnet, &self.urls);
+        let decision = decide(request, phase, client.arch, lease, target, &self.subnet, &self.urls);
         Ok(Some((lease, decision)))
     }
 }

@@ -6,12 +6,13 @@
 
 mod content;
 mod images;
-pub(crate) mod listener;
+mod listener;
 mod range;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Instant, SystemTime};
 
 use axum::Router;
 use axum::extract::{Extension, Path, Request, State};
@@ -19,13 +20,17 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
+use tokio::net::TcpListener;
 use tracing::{info, warn};
 
 use crate::cpio;
 use crate::deadline::ask;
-use crate::directory::{BootEvent, HostDirectory, Overlay};
+use crate::error::Error;
 use crate::identity::BootId;
-use crate::script::{Scripts, paths};
+use crate::overlay::{BootFiles, Overlay};
+use crate::script::{Scripts, Urls, paths};
+use crate::server::Parts;
+use crate::trace::{Answer, Exchange, Observer, Phase, Protocol};
 use content::Content;
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -39,7 +44,8 @@ pub(crate) struct Site {
     pub(crate) kernel: Bytes,
     pub(crate) ramdisk: Bytes,
     pub(crate) images_dir: Option<PathBuf>,
-    pub(crate) directory: Arc<dyn HostDirectory>,
+    pub(crate) observer: Observer,
+    pub(crate) interface: Arc<str>,
 }
 
 /// The far end of a connection.
@@ -47,11 +53,8 @@ pub(crate) struct Site {
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
 impl Peer {
-    fn address(self) -> Option<Ipv4Addr> {
-        match self.0.ip() {
-            IpAddr::V4(address) => Some(address),
-            IpAddr::V6(address) => address.to_ipv4_mapped(),
-        }
+    fn address(self) -> IpAddr {
+        self.0.ip().to_canonical()
     }
 }
 
@@ -79,6 +82,37 @@ impl IntoResponse for Refusal {
         }
         response
     }
+}
+
+/// Listens on the address of each interface, and says where.
+///
+/// # Errors
+/// [`Error`] names the address that cannot be listened on.
+pub(crate) async fn start(parts: &mut Parts) -> Result<Vec<SocketAddrV4>, Error> {
+    let config = parts.config.clone();
+    let mut addresses = Vec::new();
+    for interface in &config.interfaces {
+        let wanted = SocketAddr::from((interface.address, config.http_port));
+        let bound = async {
+            let listener = TcpListener::bind(wanted).await?;
+            Ok((listener.local_addr()?.port(), listener))
+        };
+        let (port, listener) =
+            bound.await.map_err(|error| Error::listen("HTTP", "TCP", wanted, &interface.name, error))?;
+        let address = SocketAddrV4::new(interface.address, port);
+        let site = Site {
+            scripts: Scripts::new(Urls(address), config.ramdisk.kernel_args.clone())?,
+            ipxe_efi: config.ipxe.x64.clone(),
+            kernel: config.ramdisk.kernel.clone(),
+            ramdisk: config.ramdisk.initrd.clone(),
+            images_dir: config.images_dir.clone(),
+            observer: parts.observer.clone(),
+            interface: interface.name.as_str().into(),
+        };
+        parts.tasks.spawn(listener::run(listener, router(site), parts.cancel.clone()));
+        addresses.push(address);
+    }
+    Ok(addresses)
 }
 
 /// The routes. GET answers HEAD too; everything else is 404 or 405.
@@ -123,15 +157,25 @@ async fn boot_file(
     Path((boot_id, file)): Path<(String, String)>,
     request: Request,
 ) -> Response {
+    let started = Instant::now();
     let (boot_id, file, content) = match site.boot_file(&boot_id, &file, peer).await {
         Ok(found) => found,
         Err(refusal) => return refused(peer, &request, refusal),
     };
     let response = served(peer, &request, content);
-    if let Some(peer) = peer.address().filter(|_| response.status().is_success()) {
-        let bytes = content::length_of(&response);
-        site.directory.observed(BootEvent::Served { boot_id, file, peer, bytes }).await;
-    }
+    let bytes = content::length_of(&response);
+    site.observer.tell(&Exchange {
+        at: SystemTime::now(),
+        protocol: Protocol::Http,
+        phase: if file == paths::SCRIPT { Phase::Ipxe } else { Phase::Unknown },
+        client: None,
+        peer: Some(peer.address()),
+        interface: site.interface.clone(),
+        asked: file.into(),
+        answer: Answer::Sent { bytes, took: started.elapsed(), resent: 0 },
+        why: None,
+        boot_id: Some(boot_id),
+    });
     response
 }
 
@@ -171,17 +215,20 @@ impl Site {
 
     /// A boot exists as long as its overlay does, for its own address.
     async fn admit(&self, boot_id: BootId, peer: Peer) -> Result<Overlay, Refusal> {
-        let overlay = match ask(self.directory.overlay(&boot_id)).await {
-            Ok(overlay) => overlay.ok_or(Refusal::NotFound("no such boot, or its overlay is spent"))?,
+        let overlay = match ask(self.observer.directory.overlay(&boot_id)).await {
+            Ok(BootFiles::Ready(overlay)) => overlay,
+            Ok(BootFiles::Unknown | BootFiles::Spent) => {
+                return Err(Refusal::NotFound("no such boot, or its overlay is spent"));
+            }
             Err(error) => {
                 warn!(phase = "http", %boot_id, %error, "no answer about a boot");
                 return Err(Refusal::Unavailable);
             }
         };
-        match overlay.address {
-            Some(address) if peer.address() != Some(address) => Err(Refusal::NotFound("another address's boot")),
-            _ => Ok(overlay),
+        if overlay.addresses.is_empty() || overlay.addresses.contains(&peer.address()) {
+            return Ok(overlay);
         }
+        Err(Refusal::NotFound("another address's boot"))
     }
 }
 

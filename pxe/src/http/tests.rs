@@ -5,8 +5,10 @@ use http_body_util::BodyExt;
 use tower::ServiceExt;
 
 use super::*;
-use crate::directory::{BootTarget, ClientIdentity, DirectoryError, Lease, OverlayFile};
-use crate::pool::Pool;
+use crate::client::ClientIdentity;
+use crate::config::Subnet;
+use crate::directory::{BootTarget, DirectoryError, HostDirectory, Lease};
+use crate::overlay::OverlayFile;
 use crate::script::Urls;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 160);
@@ -21,16 +23,21 @@ impl HostDirectory for OneBoot {
         Ok(BootTarget::Nothing)
     }
 
-    async fn lease(&self, _: &ClientIdentity, _: &Pool) -> Result<Option<Lease>, DirectoryError> {
+    async fn lease(
+        &self,
+        _: &ClientIdentity,
+        _: &Subnet,
+        _: Option<Ipv4Addr>,
+    ) -> Result<Option<Lease>, DirectoryError> {
         Ok(None)
     }
 
-    async fn overlay(&self, boot_id: &BootId) -> Result<Option<Overlay>, DirectoryError> {
+    async fn overlay(&self, boot_id: &BootId) -> Result<BootFiles, DirectoryError> {
         let file = OverlayFile { path: "token".into(), mode: 0o600, content: "secret".into() };
         match boot_id.0 {
-            7 => Ok(Some(Overlay { files: vec![file], address: Some(HOST) })),
+            7 => Ok(BootFiles::Ready(Overlay { files: vec![file], addresses: vec![HOST.into()] })),
             8 => Err(DirectoryError::new("the API is away")),
-            _ => Ok(None),
+            _ => Ok(BootFiles::Unknown),
         }
     }
 }
@@ -42,7 +49,8 @@ fn site(images_dir: Option<PathBuf>) -> Router {
         kernel: "kernel".into(),
         ramdisk: "ramdisk".into(),
         images_dir,
-        directory: Arc::new(OneBoot),
+        observer: Observer::new(Arc::new(OneBoot)),
+        interface: "br0".into(),
     })
 }
 

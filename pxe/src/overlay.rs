@@ -1,0 +1,49 @@
+//! The files that one boot adds to the ramdisk, and for whom they are.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+
+/// What there is to fetch under a boot id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BootFiles {
+    /// No such boot (HTTP 404).
+    Unknown,
+    /// There was one; its overlay may not be fetched again (HTTP 410).
+    Spent,
+    /// The overlay, the same bytes each time. Without files for a boot that has no secrets (discovery).
+    Ready(Overlay),
+}
+
+/// The files that one boot adds to the ramdisk.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Overlay {
+    /// The files; directories above them are made where missing.
+    pub files: Vec<OverlayFile>,
+    /// Only these addresses may fetch anything of this boot. Empty if no lease is known: then any may.
+    pub addresses: Vec<IpAddr>,
+}
+
+impl std::fmt::Debug for Overlay {
+    /// Names and sizes only: the contents are secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Overlay").field("files", &self.files).field("addresses", &self.addresses).finish()
+    }
+}
+
+/// One file of an [`Overlay`].
+#[derive(Clone, PartialEq, Eq)]
+pub struct OverlayFile {
+    /// Path from the ramdisk's root, such as `etc/bessemer/agent.json`.
+    pub path: String,
+    /// Permission bits, such as `0o600`.
+    pub mode: u32,
+    /// The content.
+    pub content: Bytes,
+}
+
+impl std::fmt::Debug for OverlayFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({:o}, {} bytes)", self.path, self.mode, self.content.len())
+    }
+}
