@@ -21,6 +21,7 @@ use crate::{console, identity};
 mod clock;
 mod deploy;
 mod dhcp;
+mod hints;
 mod inspect;
 mod lease;
 mod leave;

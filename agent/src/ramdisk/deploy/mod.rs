@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use super::hints;
 use super::inspect::disks;
 use crate::link::items::{Items, Progress};
 use crate::link::{Controllers, LinkError, keys};
@@ -29,7 +30,6 @@ mod fetch;
 mod finish;
 mod gpt;
 mod region;
-mod root;
 mod seed;
 mod write;
 
@@ -49,9 +49,9 @@ pub(super) struct Job {
 /// Why nothing was deployed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DeployError {
-    /// See [`root::NoRoot`].
+    /// See [`hints::NoRoot`].
     #[error(transparent)]
-    NoRoot(#[from] root::NoRoot),
+    NoRoot(#[from] hints::NoRoot),
     /// No certificate for the installed host.
     #[error("certificate for the installed host: {0}")]
     Certificate(LinkError),
@@ -125,7 +125,7 @@ type Chunk = Result<Bytes, fetch::Cut>;
 /// Carries out `job`.
 pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     let found = disks::list(std::path::Path::new("/sys"));
-    let chosen = root::choose(&found, &job.order.root)?;
+    let chosen = hints::choose(&found, &job.order.root)?;
     info!("root disk is {} ({} bytes)", chosen.name, chosen.size_bytes);
     let Checksum::Value(wanted) = job.order.image.checksum.clone() else {
         return Err(DeployError::BadImage("only a known digest is supported yet".to_owned()));

@@ -8,6 +8,8 @@ use crate::{files, identity};
 
 mod cpu;
 pub(super) mod disks;
+#[cfg(test)]
+mod fixture;
 
 /// The inventory. `boot_mac` and `boot_address` are of the NIC that this boot came through.
 pub(super) fn inspect(boot_mac: &str, boot_address: &str) -> HardwareDetails {
@@ -19,7 +21,7 @@ pub(super) fn inspect(boot_mac: &str, boot_address: &str) -> HardwareDetails {
         ram_mebibytes: ram_mebibytes(&files::line(proc.join("meminfo")).unwrap_or_default()),
         cpu: cpu::read(sys, proc),
         nics: nics(sys, boot_mac, boot_address),
-        storage: disks::list(sys).into_iter().map(|disk| disk.inventory).collect(),
+        storage: storage(disks::list(sys)),
         hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         ..HardwareDetails::default()
     }
@@ -53,6 +55,16 @@ fn ram_mebibytes(meminfo: &str) -> u64 {
     let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kibibytes: Option<u64> = total.and_then(|total| total.split_whitespace().next()?.parse().ok());
     kibibytes.unwrap_or(0) / 1024
+}
+
+/// Disks that could hold an operating system, whatever is on them now.
+fn storage(found: Vec<disks::FoundDisk>) -> Vec<bessemer_protocol::Disk> {
+    let could = |disk: &disks::FoundDisk| {
+        disk.objection
+            .as_ref()
+            .is_none_or(|objection| objection.is_of_use() || *objection == disks::Objection::ReadOnly)
+    };
+    found.into_iter().filter(could).map(|disk| disk.inventory).collect()
 }
 
 fn nics(sys: &Path, boot_mac: &str, boot_address: &str) -> Vec<Nic> {

@@ -140,10 +140,14 @@ fn vlan((id, name): &(u16, String)) -> Vlan {
     Vlan { id: Some(i32::from(*id)), name: text(name) }
 }
 
+/// By the name that stays from boot to boot where there is one; the kernel's own is then among the others.
 fn storage(found: &bessemer_protocol::Disk) -> Storage {
+    let lasting = found.alternate_names.iter().find(|name| name.starts_with("/dev/disk/by-path/"));
+    let name = lasting.unwrap_or(&found.name);
+    let all = std::iter::once(&found.name).chain(&found.alternate_names);
     Storage {
-        name: text(&found.name),
-        alternate_names: found.alternate_names.clone(),
+        name: text(name),
+        alternate_names: all.filter(|other| *other != name).cloned().collect(),
         kind: DiskType::from_word(&found.kind),
         size_bytes: count(found.size_bytes),
         rotational: Some(found.rotational),
