@@ -110,7 +110,7 @@ async fn a_deployed_host_becomes_a_control_plane() {
             checksum: Digest { algorithm: DigestAlgorithm::Sha256, hex: built.sha256 }.into(),
         },
         root: RootDeviceHints::default(),
-        seed: Seed { hostname: "r1-u1".into(), instance_id: "i-1".into() },
+        seed: Seed { hostname: "r1-u1".into(), instance_id: "i-1".into(), ..Seed::default() },
     });
     done(&mut controller, host, deploy, 900).await;
     println!("deployed {:.0} s after power on", ramdisk.started.elapsed().as_secs_f32());

@@ -29,7 +29,7 @@ fn deploy(port: u16, path: &str, digest: &Digest) -> Work {
         sources: vec![format!("http://10.0.2.2:{port}/missing"), format!("http://10.0.2.2:{port}/{path}")],
         image: Image { format: ImageFormat::Raw, checksum: digest.clone().into() },
         root: RootDeviceHints { serial_number: Some("disk0".into()), ..RootDeviceHints::default() },
-        seed: Seed { hostname: "r1-u1".into(), instance_id: "i-1".into() },
+        seed: Seed { hostname: "r1-u1".into(), instance_id: "i-1".into(), ..Seed::default() },
     })
 }
 

@@ -37,9 +37,11 @@ pub use image::{Checksum, Digest, DigestAlgorithm, Image, ImageFormat};
 pub use line::{LineError, MAX_LINE, decode_line, encode_line};
 pub use network::{AddressSource, BondMode, Link, LinkKind, NetworkConfig, Route};
 pub use node::{Bootstrap, NodeAddress, NodeCertificateRequest, NodeCertificateResponse, NodePhase, NodeReport};
-pub use seed::{IDENTITY_PATH, NodeIdentity, SEED_LABEL};
+pub use seed::{BootstrapDelivery, IDENTITY_PATH, NOCLOUD_LABEL, NodeIdentity, SEED_LABEL, Seed, SeedLayout};
 pub use stream::{Down, ItemState, Up};
-pub use work::{Deploy, DeployReport, Failure, FailureCode, Outcome, Report, RootDeviceHints, Seed, Work, WorkItem};
+pub use work::{
+    Deploy, DeployReport, Failure, FailureCode, Outcome, Report, RootDeviceHints, Work, WorkItem, WriteSeed,
+};
 
 /// The name in the controller's serving certificate; agents verify it whatever address they dial.
 pub const CONTROLLER_NAME: &str = "controller.bessemer.internal";

@@ -59,6 +59,9 @@ pub struct NodeReport {
     pub provider_id: Option<String>,
     /// How far it is.
     pub phase: NodePhase,
+    /// Parts of the bootstrap data that were left out or done in another way, each in a sentence that names it.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 /// One address, in the words of the Kubernetes Node API.

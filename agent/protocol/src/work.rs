@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BootReport, Digest, Disk, Erase, EraseReport, HardwareDetails, HostId, Image, LeaveHow, LeaveReport, SetBootEntry,
-    WorkId,
+    BootReport, Digest, Disk, Erase, EraseReport, HardwareDetails, HostId, Image, LeaveHow, LeaveReport, Seed,
+    SetBootEntry, WorkId,
 };
 
 /// One thing to do, once. The agent answers an id it knows with the stored state and never does it twice.
@@ -26,7 +26,6 @@ pub struct WorkItem {
 /// The kinds of work of the ramdisk role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
-#[expect(clippy::large_enum_variant, reason = "few are in memory at a time, and a box would be in every reader's way")]
 pub enum Work {
     /// Report the hardware.
     Inspect,
@@ -36,6 +35,8 @@ pub enum Work {
     Deploy(Deploy),
     /// Make the firmware boot the root disk.
     SetBootEntry(SetBootEntry),
+    /// Write the seed again beside an image that is on the root disk already.
+    WriteSeed(WriteSeed),
     /// End the ramdisk. The answer is sent before it happens.
     Leave {
         /// In which way.
@@ -54,6 +55,16 @@ pub struct Deploy {
     /// Which disk to write; Metal3's semantics.
     pub root: RootDeviceHints,
     /// What to leave beside it.
+    pub seed: Seed,
+}
+
+/// Payload of [`Work::WriteSeed`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WriteSeed {
+    /// The disk that the image was written to. It must have a seed partition.
+    pub root: RootDeviceHints,
+    /// What takes the place of the seed that is there.
     pub seed: Seed,
 }
 
@@ -81,16 +92,6 @@ pub struct RootDeviceHints {
     pub wwn_vendor_extension: Option<String>,
     /// Spinning or not.
     pub rotational: Option<bool>,
-}
-
-/// What the installed system finds on its `config-2` partition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Seed {
-    /// Host name of the installed system, also the Node's name.
-    pub hostname: String,
-    /// `instance-id` of the OpenStack meta data; changes with each claim.
-    pub instance_id: String,
 }
 
 /// How an item ended.
@@ -121,6 +122,11 @@ pub enum Report {
     Deployed(DeployReport),
     /// Of [`Work::SetBootEntry`].
     BootEntrySet(BootReport),
+    /// Of [`Work::WriteSeed`].
+    Seeded {
+        /// The disk.
+        disk: Box<Disk>,
+    },
     /// Of [`Work::Leave`], sent just before it happens.
     Leaving(LeaveReport),
 }

@@ -156,8 +156,13 @@ mod tests {
     use super::*;
 
     fn reporter() -> Reporter {
-        let report =
-            NodeReport { hostname: "n".into(), addresses: vec![], provider_id: None, phase: NodePhase::Waiting };
+        let report = NodeReport {
+            hostname: "n".into(),
+            addresses: vec![],
+            provider_id: None,
+            phase: NodePhase::Waiting,
+            warnings: vec![],
+        };
         Arc::new(watch::Sender::new(report))
     }
 

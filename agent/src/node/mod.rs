@@ -74,6 +74,7 @@ async fn serve() -> Result<std::convert::Infallible, StartError> {
         addresses: addresses::read(&identity.hostname).await,
         provider_id: None,
         phase: NodePhase::Waiting,
+        warnings: Vec::new(),
     };
     let reporter: Reporter = Arc::new(watch::Sender::new(report));
     tokio::spawn(Box::pin(bootstrap(identity.clone(), Arc::clone(&controllers), Arc::clone(&reporter))));

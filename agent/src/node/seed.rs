@@ -65,7 +65,7 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
-    use bessemer_protocol::HostId;
+    use bessemer_protocol::{BootstrapDelivery, HostId};
 
     use super::*;
 
@@ -102,6 +102,7 @@ mod tests {
             host_id: HostId::random(),
             claim: "metal/m0".into(),
             hostname: "r1-u1".into(),
+            delivery: BootstrapDelivery::Agent,
         };
         seed_on(&dev.join("vda3"), &identity);
         let before = fs::read(dev.join("vda3")).unwrap();

@@ -73,6 +73,14 @@ impl Worker {
             Work::SetBootEntry(_) => {
                 failed(FailureCode::Refused, "boot entries are set by a deployment alone".to_owned())
             }
+            Work::WriteSeed(order) => {
+                let written = tokio::task::spawn_blocking(move || deploy::write_seed(&order, claim.as_deref())).await;
+                match written {
+                    Ok(Ok(disk)) => Outcome::Done { report: Report::Seeded { disk: Box::new(disk) } },
+                    Ok(Err(error)) => failed(error.code(), error.to_string()),
+                    Err(error) => failed(FailureCode::Internal, format!("writing the seed ended: {error}")),
+                }
+            }
             Work::Leave { how } => self.leave(id, how).await,
         }
     }
@@ -126,7 +134,7 @@ mod tests {
             sources: vec![],
             image: Image { format: ImageFormat::Raw, checksum: digest.into() },
             root: RootDeviceHints::default(),
-            seed: Seed { hostname: "n".into(), instance_id: "i".into() },
+            seed: Seed { hostname: "n".into(), instance_id: "i".into(), ..Seed::default() },
         })
     }
 

@@ -18,7 +18,8 @@ pub(super) fn finish(
 ) -> Result<Vec<String>, DeployError> {
     let failed = |action| move |error: std::io::Error| disk_error(target.name(), action, &error);
     let (size, sector, disk) = (target.size(), target.sector(), target.buffered());
-    let mut plan = gpt::plan(&mut image.head, size, sector).map_err(DeployError::BadImage)?;
+    let mut plan =
+        gpt::plan(&mut image.head, size, sector, seed::label(seed_data.layout)).map_err(DeployError::BadImage)?;
     image.write_tail(target).map_err(failed("write the end of the image"))?;
     seed::write(disk, (plan.seed_start, gpt::SEED_BYTES, sector), seed_data, identity)
         .map_err(failed("write the seed"))?;
@@ -27,7 +28,7 @@ pub(super) fn finish(
     disk.write_all_at(&image.head, 0).map_err(failed("write the first MiB"))?;
     target.sync().map_err(failed("flush"))?;
     target.forget_cached().map_err(failed("read back"))?;
-    let partitions = verify(target, plan.seed_start, identity)?;
+    let partitions = verify(target, plan.seed_start, seed_data, identity)?;
     if partitions != plan.partitions() {
         return Err(disk_error(target.name(), "read back", &"the partition table is not the one that was written"));
     }
@@ -40,7 +41,12 @@ pub(super) fn finish(
     Ok(partitions)
 }
 
-fn verify(target: &Target, seed_start: u64, identity: Option<&NodeIdentity>) -> Result<Vec<String>, DeployError> {
+fn verify(
+    target: &Target,
+    seed_start: u64,
+    seed_data: &Seed,
+    identity: Option<&NodeIdentity>,
+) -> Result<Vec<String>, DeployError> {
     let failed = |error: &dyn std::fmt::Display| disk_error(target.name(), "read back", error);
     let disk = target.buffered();
     let mut head = vec![0; 1 << 20];
@@ -48,9 +54,6 @@ fn verify(target: &Target, seed_start: u64, identity: Option<&NodeIdentity>) -> 
     disk.read_exact_at(&mut head, 0).map_err(|error| failed(&error))?;
     disk.read_exact_at(&mut last, target.size() - target.sector()).map_err(|error| failed(&error))?;
     let partitions = gpt::partitions(&mut head, &last, target.sector()).map_err(|error| failed(&error))?;
-    let seeded = seed::read_back(disk, seed_start, gpt::SEED_BYTES).map_err(|error| failed(&error))?;
-    if seeded.as_ref() != identity {
-        return Err(failed(&"the seed is not the one that was written"));
-    }
+    seed::verify(disk, (seed_start, gpt::SEED_BYTES), seed_data, identity).map_err(|error| failed(&error))?;
     Ok(partitions)
 }

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::Cursor;
 
-use bessemer_protocol::SEED_LABEL;
+use bessemer_protocol::{NOCLOUD_LABEL, SEED_LABEL};
 use gptman::{GPT, GPTPartitionEntry};
 
 use super::region::HeadOverDisk;
@@ -42,8 +42,8 @@ pub(super) struct Plan {
     pub(super) grown: bool,
 }
 
-/// Makes the table of a disk of `size` bytes from the first MiB of an image. The error is a sentence about the image.
-pub(super) fn plan(head: &mut [u8], size: u64, sector: u64) -> Result<Plan, String> {
+/// Makes the table of a disk of `size` bytes from the first MiB of an image, with a seed partition of that label. The error is a sentence about the image.
+pub(super) fn plan(head: &mut [u8], size: u64, sector: u64, seed_label: &str) -> Result<Plan, String> {
     let mut table = read(head, sector)?;
     let header = &table.header;
     let entries_sectors = (u64::from(header.number_of_partition_entries) * 128).div_ceil(sector);
@@ -58,11 +58,11 @@ pub(super) fn plan(head: &mut [u8], size: u64, sector: u64) -> Result<Plan, Stri
     let used: Vec<(u32, u64)> =
         table.iter().filter(|(_, entry)| entry.is_used()).map(|(number, entry)| (number, entry.ending_lba)).collect();
     let (last, end) = used.iter().copied().max_by_key(|(_, end)| *end).ok_or("its partition table is empty")?;
-    if used
-        .iter()
-        .any(|(number, _)| table.get(*number).is_some_and(|entry| entry.partition_name.as_str() == SEED_LABEL))
-    {
-        return Err(format!("it has a partition named {SEED_LABEL:?} of its own"));
+    for label in [SEED_LABEL, NOCLOUD_LABEL] {
+        let named = |number: u32| table.get(number).is_some_and(|entry| entry.partition_name.as_str() == label);
+        if used.iter().any(|(number, _)| named(*number)) {
+            return Err(format!("it has a partition named {label:?} of its own"));
+        }
     }
     if end >= seed_first {
         return Err(format!(
@@ -80,7 +80,7 @@ pub(super) fn plan(head: &mut [u8], size: u64, sector: u64) -> Result<Plan, Stri
             starting_lba: seed_first,
             ending_lba: seed_first + seed_sectors - 1,
             attribute_bits: 0,
-            partition_name: SEED_LABEL.into(),
+            partition_name: seed_label.into(),
         };
     }
     Ok(Plan { table, seed_start: seed_first * sector, grown })
@@ -98,6 +98,18 @@ impl Plan {
     pub(super) fn partitions(&self) -> Vec<String> {
         describe(&self.table)
     }
+}
+
+/// First byte and length of the partition named `label`, as the table at the start of `head` has it.
+pub(super) fn seed_place(head: &mut [u8], sector: u64, label: &str) -> Result<(u64, u64), String> {
+    let table = read(head, sector)?;
+    let named = |entry: &&GPTPartitionEntry| entry.is_used() && entry.partition_name.as_str() == label;
+    let found = table.iter().map(|(_, entry)| entry).find(named);
+    let place = found.and_then(|entry| {
+        let sectors = entry.ending_lba.checked_sub(entry.starting_lba)?.checked_add(1)?;
+        Some((entry.starting_lba.checked_mul(sector)?, sectors.checked_mul(sector)?))
+    });
+    place.ok_or_else(|| format!("no partition is named {label:?}: deploy the host again"))
 }
 
 /// The partitions of the table at the start of `head`, in the form of the deploy report. Both copies must be right: `last` is the

@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use bessemer_protocol::{
-    BootConfig, BootReport, Checksum, Deploy, DeployReport, Digest, FailureCode, HostId, NodeCertificateRequest,
-    NodeCertificateResponse, NodeIdentity, WorkId,
+    BootConfig, BootReport, Checksum, Deploy, DeployReport, Digest, Disk, FailureCode, HostId, NodeCertificateRequest,
+    NodeCertificateResponse, NodeIdentity, WorkId, WriteSeed,
 };
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -71,6 +71,12 @@ pub(super) enum DeployError {
     /// The image cannot be decoded, has no usable partition table or does not fit.
     #[error("image: {0}")]
     BadImage(String),
+    /// The seed cannot be written as it was ordered.
+    #[error("seed: {0}")]
+    BadSeed(String),
+    /// Another disk would be taken for this host's seed.
+    #[error("{0}")]
+    StaleSeed(String),
     /// The disk.
     #[error("{disk}: {action}: {cause}")]
     Disk {
@@ -113,7 +119,8 @@ impl DeployError {
             Self::Fetch(_) => FailureCode::FetchFailed,
             Self::Digest { .. } => FailureCode::DigestMismatch,
             Self::BadImage(_) => FailureCode::BadImage,
-            Self::Disk { .. } => FailureCode::WriteFailed,
+            Self::BadSeed(_) => FailureCode::Refused,
+            Self::Disk { .. } | Self::StaleSeed(_) => FailureCode::WriteFailed,
             Self::Scrubbed(cause) | Self::Unscrubbed { cause, .. } => cause.code(),
         }
     }
@@ -130,6 +137,7 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     let Checksum::Value(wanted) = job.order.image.checksum.clone() else {
         return Err(DeployError::BadImage("only a known digest is supported yet".to_owned()));
     };
+    seed::check(&job.order.seed).map_err(DeployError::BadSeed)?;
     let identity = match &job.claim {
         Some(claim) => Some(node_identity(&job, claim).await?),
         None => None,
@@ -138,6 +146,8 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     in_time(&job, "preparing")?;
     let target = disk::Target::open(&chosen.name).map_err(|error| disk_error(&chosen.name, "open", &error))?;
     let target = Arc::new(target);
+    let root = chosen.name.clone();
+    blocking(move || remove_stale_seeds(&root)).await?;
     let result = Box::pin(onto(&job, &wanted, &target, identity)).await;
     match result {
         Ok(written) => Ok(DeployReport {
@@ -152,6 +162,20 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
         }),
         Err(error) => Err(scrubbed(target, error).await),
     }
+}
+
+/// Writes a new seed to the disk that an image is on.
+pub(super) fn write_seed(order: &WriteSeed, claim: Option<&str>) -> Result<Disk, DeployError> {
+    let found = disks::list(std::path::Path::new("/sys"));
+    let chosen = root::choose(&found, &order.root)?;
+    remove_stale_seeds(&chosen.name)?;
+    seed::rewrite(&chosen.name, &order.seed, claim)?;
+    Ok(chosen)
+}
+
+fn remove_stale_seeds(root: &str) -> Result<(), DeployError> {
+    let stale = seed::stale::find(std::path::Path::new("/sys"), std::path::Path::new("/dev"), root);
+    stale.iter().try_for_each(|stale| seed::stale::remove(stale).map_err(DeployError::StaleSeed))
 }
 
 /// `cause`, and what became of the disk.
@@ -263,6 +287,7 @@ async fn node_identity(job: &Job, claim: &str) -> Result<NodeIdentity, DeployErr
                     host_id: job.host,
                     claim: claim.to_owned(),
                     hostname: job.order.seed.hostname.clone(),
+                    delivery: job.order.seed.delivery,
                 });
             }
             Err(error) if error.may_heal() && Instant::now() < job.deadline => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use bessemer_protocol::{Digest, DigestAlgorithm, HostId, NodeIdentity, Seed};
+use bessemer_protocol::{BootstrapDelivery, Digest, DigestAlgorithm, HostId, NodeIdentity, Seed};
 use bytes::Bytes;
 use gptman::{GPT, GPTPartitionEntry};
 use proptest::prelude::*;
@@ -71,11 +71,12 @@ fn identity() -> NodeIdentity {
         host_id: HostId::random(),
         claim: "metal/m0".into(),
         hostname: "r1-u1".into(),
+        delivery: BootstrapDelivery::Agent,
     }
 }
 
 fn seed() -> Seed {
-    Seed { hostname: "r1-u1".into(), instance_id: "i-1".into() }
+    Seed { hostname: "r1-u1".into(), instance_id: "i-1".into(), ..Seed::default() }
 }
 
 /// Runs the part after the network; `cut` sends a failure in place of the end.

@@ -68,6 +68,7 @@ mod tests {
                 cause: "x".repeat(MAX_TEXT * 2),
                 tail: vec!["one\r".into(), "two".into()],
             },
+            warnings: vec![],
         };
         let Up::Node(read) = read(&encode_line(&Up::Node(report)).unwrap()).unwrap() else { panic!("another message") };
         assert_eq!(read.hostname, "a [31mb");
@@ -80,7 +81,7 @@ mod tests {
     fn of_a_long_output_the_end_is_kept() {
         let tail = (0..100).map(|line| format!("{line:0>600}ü")).collect();
         let phase = NodePhase::Failed { step: "kubeadm".into(), cause: "exit 1".into(), tail };
-        let report = NodeReport { hostname: "a".into(), addresses: vec![], provider_id: None, phase };
+        let report = NodeReport { hostname: "a".into(), addresses: vec![], provider_id: None, phase, warnings: vec![] };
         let Up::Node(read) = read(&encode_line(&Up::Node(report)).unwrap()).unwrap() else { panic!("another message") };
         let NodePhase::Failed { tail, .. } = read.phase else { panic!("another phase") };
         assert_eq!(tail.len(), MAX_TAIL_LINES);

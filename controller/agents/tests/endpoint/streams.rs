@@ -82,6 +82,7 @@ async fn a_node_reports() {
         addresses: vec![],
         provider_id: None,
         phase: NodePhase::Kubeadm { command: "init".into(), kubeadm_phase: "certs".into() },
+        warnings: vec![],
     };
     stream.say(&Up::Node(report.clone())).await;
     let view = site.view(host, |view| view.node.is_some()).await;

@@ -36,7 +36,7 @@ fn installed() -> Observed {
 
 fn node(phase: NodePhase) -> Option<NodeReport> {
     let addresses = vec![NodeAddress { kind: "InternalIP".to_owned(), address: "10.77.0.112".to_owned() }];
-    Some(NodeReport { hostname: "r7-u12".to_owned(), addresses, provider_id: None, phase })
+    Some(NodeReport { hostname: "r7-u12".to_owned(), addresses, provider_id: None, phase, warnings: vec![] })
 }
 
 #[test]

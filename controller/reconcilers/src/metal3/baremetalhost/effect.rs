@@ -37,6 +37,7 @@ impl fmt::Display for Effect {
                     Work::Erase(_) => "erase",
                     Work::Deploy(_) => "deploy",
                     Work::SetBootEntry(_) => "set the boot entry",
+                    Work::WriteSeed(_) => "write seed",
                     Work::Leave { .. } => "leave",
                 };
                 write!(f, "send {work} {}", item.id)

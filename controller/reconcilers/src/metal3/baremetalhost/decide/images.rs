@@ -26,7 +26,7 @@ pub(super) fn deploy(host: &BareMetalHost, image: &Image) -> Result<Deploy, Stri
         sources: vec![image.url.clone()],
         image: bessemer_protocol::Image { format: format(image)?, checksum: checksum(image)? },
         root: hints(host),
-        seed: Seed { hostname: host.name_any(), instance_id: owner },
+        seed: Seed { hostname: host.name_any(), instance_id: owner, ..Seed::default() },
     })
 }
 
