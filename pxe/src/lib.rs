@@ -57,5 +57,5 @@ pub use overlay::{BootFiles, Overlay, OverlayFile};
 pub use pool::{InvalidPool, Pool, PoolExhausted};
 pub use prefix::{InvalidPrefix, Prefix};
 pub use server::BootServer;
-pub use tftp::{DecodeError as TftpDecodeError, Packet as TftpPacket};
+pub use tftp::{DecodeError as TftpDecodeError, Packet as TftpPacket, fuzz as fuzz_tftp, served as tftp_files};
 pub use trace::{Answer, Exchange, Phase, Protocol};

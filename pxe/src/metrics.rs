@@ -15,6 +15,8 @@ pub enum Trouble {
     Flood,
     /// More at once than the server does.
     Busy,
+    /// From an address of no subnet of ours.
+    Foreign,
     /// A relay agent (`giaddr`) of a subnet that is not configured.
     ForeignRelay,
     /// The pool has no address left.
@@ -26,10 +28,11 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Malformed,
         Self::Flood,
         Self::Busy,
+        Self::Foreign,
         Self::ForeignRelay,
         Self::PoolExhausted,
         Self::Directory,
@@ -42,6 +45,7 @@ impl Trouble {
             Self::Malformed => "malformed",
             Self::Flood => "flood",
             Self::Busy => "busy",
+            Self::Foreign => "foreign",
             Self::ForeignRelay => "foreign-relay",
             Self::PoolExhausted => "pool-exhausted",
             Self::Directory => "directory",

@@ -51,7 +51,7 @@ impl BootServer {
         // From here on an error drops the tasks that run already.
         let dhcp = dhcp::bind(&parts.config)?;
         let http = http::start(&mut parts).await?;
-        tftp::start(&mut parts).await?;
+        tftp::start(&mut parts)?;
         dhcp::start(&mut parts, dhcp, &http);
         router_advert::start(&mut parts);
         for (interface, http_address) in parts.config.interfaces.iter().zip(&http) {

@@ -1,4 +1,8 @@
 //! The messages of RFC 1350 and the option acknowledgement of RFC 2347.
+//!
+//! Requests are read as generously as old boot ROMs need: octets that are not UTF-8 become replacement characters, `0xff`
+//! behind a file name (the end mark of the DHCP option it was taken from) is dropped, and so are padding and a last
+//! option without its end.
 
 /// Why some octets are not a TFTP message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -12,12 +16,9 @@ pub enum DecodeError {
     /// No such message.
     #[error("unknown opcode {0}")]
     Opcode(u16),
-    /// A text is not ended by a zero octet, or is not UTF-8.
-    #[error("a text is not ended by a zero octet, or not UTF-8")]
+    /// The file name or the mode is not ended by a zero octet.
+    #[error("a text is not ended by a zero octet")]
     Text,
-    /// More options than any client sends.
-    #[error("more than {} options", Packet::MAX_OPTIONS)]
-    TooManyOptions,
 }
 
 /// One message.
@@ -61,7 +62,7 @@ pub enum Packet {
 }
 
 impl Packet {
-    /// Options beyond this number make a request malformed.
+    /// Options beyond this number are not read.
     pub const MAX_OPTIONS: usize = 16;
 
     /// Reads one message.
@@ -75,9 +76,9 @@ impl Packet {
             || rest.split_first_chunk::<2>().map(|(n, rest)| (u16::from_be_bytes(*n), rest)).ok_or_else(truncated);
         Ok(match u16::from_be_bytes(*opcode) {
             1 => {
-                let (file, rest) = text(rest)?;
-                let (mode, rest) = text(rest)?;
-                Self::Read { file, mode, options: options(rest)? }
+                let (file, rest) = text(rest).ok_or(DecodeError::Text)?;
+                let (mode, rest) = text(rest).ok_or(DecodeError::Text)?;
+                Self::Read { file, mode, options: options(rest) }
             }
             2 => Self::Write,
             3 => number().map(|(block, data)| Self::Data { block, data: data.to_vec() })?,
@@ -88,7 +89,7 @@ impl Packet {
                 let message = message.split(|octet| *octet == 0).next().unwrap_or_default();
                 Self::Error { code, message: String::from_utf8_lossy(message).into_owned() }
             }
-            6 => Self::OptionAck { options: options(rest)? },
+            6 => Self::OptionAck { options: options(rest) },
             other => return Err(DecodeError::Opcode(other)),
         })
     }
@@ -106,25 +107,23 @@ impl Packet {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<(String, &[u8]), DecodeError> {
-    let end = bytes.iter().position(|octet| *octet == 0).ok_or(DecodeError::Text)?;
-    let (text, rest) = bytes.split_at_checked(end).ok_or(DecodeError::Text)?;
-    let text = std::str::from_utf8(text).map_err(|_| DecodeError::Text)?;
-    Ok((text.to_owned(), rest.get(1..).unwrap_or_default()))
+fn text(bytes: &[u8]) -> Option<(String, &[u8])> {
+    let end = bytes.iter().position(|octet| *octet == 0)?;
+    let (text, rest) = bytes.split_at_checked(end)?;
+    let marks = text.iter().rev().take_while(|octet| **octet == 0xff).count();
+    let text = text.get(..text.len() - marks).unwrap_or_default();
+    Some((String::from_utf8_lossy(text).into_owned(), rest.get(1..).unwrap_or_default()))
 }
 
-fn options(mut bytes: &[u8]) -> Result<Vec<(String, String)>, DecodeError> {
+fn options(mut bytes: &[u8]) -> Vec<(String, String)> {
     let mut options = Vec::new();
-    while !bytes.is_empty() {
-        if options.len() == Packet::MAX_OPTIONS {
-            return Err(DecodeError::TooManyOptions);
-        }
-        let (name, rest) = text(bytes)?;
-        let (value, rest) = text(rest)?;
+    while options.len() < Packet::MAX_OPTIONS {
+        let Some((name, rest)) = text(bytes).filter(|(name, _)| !name.is_empty()) else { break };
+        let Some((value, rest)) = text(rest) else { break };
         options.push((name, value));
         bytes = rest;
     }
-    Ok(options)
+    options
 }
 
 fn texts<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<u8> {
@@ -155,6 +154,26 @@ mod tests {
             (any::<u16>(), "[ -~]{0,80}").prop_map(|(code, message)| Packet::Error { code, message }),
             options().prop_map(|options| Packet::OptionAck { options }),
         ]
+    }
+
+    #[test]
+    fn old_roms_are_understood() {
+        let read = |file: &str, options: &[(&str, &str)]| Packet::Read {
+            file: file.into(),
+            mode: "octet".into(),
+            options: options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        };
+        for (message, expected) in [
+            (&b"\0\x01ipxe.efi\xff\0octet\0"[..], read("ipxe.efi", &[])),
+            (b"\0\x01ipxe.efi\0octet\0tsize\x000\0\0\0\0\0\0", read("ipxe.efi", &[("tsize", "0")])),
+            (b"\0\x01ipxe.efi\0octet\0tsize\x000\0blksize\x00146", read("ipxe.efi", &[("tsize", "0")])),
+            (b"\0\x01\xe9\0octet\0", read("\u{fffd}", &[])),
+        ] {
+            assert_eq!(Packet::decode(message).as_ref(), Ok(&expected), "{}", message.escape_ascii());
+        }
+        let many = [b"\0\x01a\0octet\0".as_slice(), &b"x\x001\0".repeat(400)].concat();
+        let Ok(Packet::Read { options, .. }) = Packet::decode(&many) else { panic!() };
+        assert_eq!(options.len(), Packet::MAX_OPTIONS);
     }
 
     proptest! {

@@ -1,21 +1,16 @@
-//! One transfer, without a socket: which block to send next, and what an acknowledgement means.
-
-use std::time::Duration;
+//! The sender's side of one transfer, without a socket or a clock: what to send next, and what an acknowledgement or its
+//! absence means.
 
 use bytes::Bytes;
 
 use super::packet::Packet;
-use crate::config::TftpLimits;
-
-const DEFAULT_BLOCK_SIZE: u16 = 512;
-/// Seconds a client may ask for: RFC 2349 allows 255, which would hold a transfer's place for half an hour.
-const TIMEOUTS: std::ops::RangeInclusive<u8> = 1..=10;
+use super::terms::Terms;
 
 /// What to do after a message from the client, or none in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Send this and wait for its acknowledgement.
-    Send(Vec<u8>),
+    /// Send what [`Transfer::write`] writes and wait for its acknowledgement.
+    Send,
     /// Keep waiting.
     Wait,
     /// All blocks are acknowledged.
@@ -30,123 +25,129 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Transfer {
     file: Bytes,
-    block_size: u16,
-    timeout: Duration,
+    terms: Terms,
     attempts: u32,
-    granted: Vec<(String, String)>,
-    /// Blocks acknowledged so far; the option acknowledgement counts as block 0, before any.
-    next: Next,
-    sent: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
-    OptionAck,
-    /// Index of the block from 0; on the wire it is this plus one, wrapping.
-    Block(u64),
+    /// The option acknowledgement has not been acknowledged; it counts as block 0.
+    negotiating: bool,
+    /// Blocks acknowledged, which is the index of the first that is not.
+    acknowledged: u64,
+    /// Blocks sent at least once.
+    sent: u64,
+    /// Sends of what is unacknowledged now.
+    tries: u32,
+    sent_again: u64,
 }
 
 impl Transfer {
-    /// A transfer with the options of the request that are known and sensible; others are left out of the
-    /// acknowledgement, which refuses them (RFC 2347).
-    pub(super) fn new(file: Bytes, asked: &[(String, String)], limits: TftpLimits) -> Self {
-        let mut transfer = Self {
-            block_size: DEFAULT_BLOCK_SIZE,
-            timeout: limits.timeout,
-            attempts: limits.attempts,
-            granted: Vec::new(),
-            next: Next::Block(0),
-            sent: 0,
-            file,
-        };
-        for (name, value) in asked {
-            let name = name.to_ascii_lowercase();
-            let answer = match name.as_str() {
-                "blksize" => value.parse::<u16>().ok().filter(|size| *size >= 8).map(|size| {
-                    transfer.block_size = size.min(limits.block_size);
-                    transfer.block_size.to_string()
-                }),
-                "tsize" => Some(transfer.file.len().to_string()),
-                "timeout" => value.parse::<u8>().ok().filter(|seconds| TIMEOUTS.contains(seconds)).map(|seconds| {
-                    transfer.timeout = Duration::from_secs(seconds.into());
-                    value.clone()
-                }),
-                _ => None,
-            };
-            if let Some(answer) = answer.filter(|_| transfer.granted.iter().all(|(granted, _)| *granted != name)) {
-                transfer.granted.push((name, answer));
-            }
-        }
-        if !transfer.granted.is_empty() {
-            transfer.next = Next::OptionAck;
-        }
-        transfer
+    /// A transfer that is given up after `attempts` sends of the same blocks.
+    pub(super) fn new(file: Bytes, terms: Terms, attempts: u32) -> Self {
+        let negotiating = !terms.granted.is_empty();
+        Self { file, terms, attempts, negotiating, acknowledged: 0, sent: 0, tries: 0, sent_again: 0 }
     }
 
-    /// How long to wait for an acknowledgement.
-    pub(super) fn timeout(&self) -> Duration {
-        self.timeout
+    /// The terms it is sent by.
+    pub(super) fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     /// Octets of the file that the client has acknowledged.
-    pub(super) fn acknowledged(&self) -> u64 {
-        match self.next {
-            Next::OptionAck => 0,
-            Next::Block(index) => (index * u64::from(self.block_size)).min(self.file.len() as u64),
-        }
+    pub(super) fn octets_acknowledged(&self) -> u64 {
+        (self.acknowledged * u64::from(self.terms.block_size)).min(self.file.len() as u64)
     }
 
-    /// The first message, or the same one again when its acknowledgement is overdue.
-    pub(super) fn send(&mut self) -> Step {
-        if self.sent == self.attempts {
+    /// Messages that were sent more than once.
+    pub(super) fn sent_again(&self) -> u64 {
+        self.sent_again
+    }
+
+    /// True until the client acknowledges something.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.acknowledged == 0 && (self.negotiating || self.terms.granted.is_empty())
+    }
+
+    /// The first message.
+    pub(super) fn start(&mut self) -> Step {
+        self.overdue()
+    }
+
+    /// The acknowledgement did not come in time.
+    pub(super) fn overdue(&mut self) -> Step {
+        if self.tries >= self.attempts {
             return Step::GaveUp;
         }
-        self.sent += 1;
-        Step::Send(match self.next {
-            Next::OptionAck => Packet::OptionAck { options: self.granted.clone() }.encode(),
-            Next::Block(index) => {
-                let data = self.block(index);
-                let mut message = Vec::with_capacity(4 + data.len());
-                message.extend_from_slice(&[0, 3]);
-                message.extend_from_slice(&wire_number(index).to_be_bytes());
-                message.extend_from_slice(data);
-                message
-            }
-        })
+        self.tries += 1;
+        Step::Send
     }
 
-    /// What a message of the client means. An acknowledgement of an earlier block is a duplicate: answering it would
-    /// double all traffic from then on (the Sorcerer's Apprentice, RFC 1123 section 4.2.3.1).
+    /// What a message of the client means.
     pub(super) fn receive(&mut self, message: &[u8]) -> Step {
-        let block = match Packet::decode(message) {
-            Ok(Packet::Ack { block }) => block,
-            Ok(Packet::Error { code, message }) => return Step::Ended { code, message },
-            _ => return Step::Wait,
-        };
-        let following = match self.next {
-            Next::OptionAck if block == 0 => 0,
-            Next::Block(index) if block == wire_number(index) => index + 1,
-            _ => return Step::Wait,
-        };
-        let was_last =
-            matches!(self.next, Next::Block(index) if self.block(index).len() < usize::from(self.block_size));
-        self.next = Next::Block(following);
-        self.sent = 0;
-        if was_last { Step::Done } else { self.send() }
+        match Packet::decode(message) {
+            Ok(Packet::Ack { block }) => self.acknowledge(block),
+            Ok(Packet::Error { code, message }) => Step::Ended { code, message },
+            _ => Step::Wait,
+        }
+    }
+
+    /// An acknowledgement of a block before the last one acknowledged, or of that one again, is a duplicate: answering it
+    /// would double all traffic from then on (the Sorcerer's Apprentice, RFC 1123 section 4.2.3.1). One inside the
+    /// window says that the rest was lost, and the next window starts behind it (RFC 7440, section 4).
+    fn acknowledge(&mut self, block: u16) -> Step {
+        if self.negotiating {
+            if block != 0 {
+                return Step::Wait;
+            }
+            self.negotiating = false;
+        } else {
+            let progress = u64::from(block.wrapping_sub(on_the_wire(self.acknowledged)));
+            if progress == 0 || progress > self.sent - self.acknowledged {
+                return Step::Wait;
+            }
+            self.acknowledged += progress;
+        }
+        if self.acknowledged == self.blocks() {
+            return Step::Done;
+        }
+        self.tries = 1;
+        Step::Send
+    }
+
+    /// Appends the messages to send now, one behind the other: all have the returned length, except the last, which may
+    /// be shorter.
+    pub(super) fn write(&mut self, out: &mut Vec<u8>) -> usize {
+        if self.negotiating {
+            self.sent_again += u64::from(self.tries > 1);
+            let message = Packet::OptionAck { options: self.terms.granted.clone() }.encode();
+            out.extend_from_slice(&message);
+            return message.len();
+        }
+        let end = (self.acknowledged + u64::from(self.terms.window)).min(self.blocks());
+        for index in self.acknowledged..end {
+            out.extend_from_slice(&[0, 3]);
+            out.extend_from_slice(&on_the_wire(index + 1).to_be_bytes());
+            out.extend_from_slice(self.block(index));
+        }
+        self.sent_again += self.sent.min(end) - self.acknowledged;
+        self.sent = self.sent.max(end);
+        usize::from(self.terms.block_size) + 4
     }
 
     /// The last block is the first that is not full, which may be empty.
+    fn blocks(&self) -> u64 {
+        self.file.len() as u64 / u64::from(self.terms.block_size) + 1
+    }
+
     fn block(&self, index: u64) -> &[u8] {
-        let start = usize::try_from(index * u64::from(self.block_size)).unwrap_or(usize::MAX).min(self.file.len());
-        let end = (start + usize::from(self.block_size)).min(self.file.len());
+        let start =
+            usize::try_from(index * u64::from(self.terms.block_size)).unwrap_or(usize::MAX).min(self.file.len());
+        let end = (start + usize::from(self.terms.block_size)).min(self.file.len());
         self.file.get(start..end).unwrap_or_default()
     }
 }
 
 /// Block numbers start at 1 and wrap to 0.
 #[expect(clippy::cast_possible_truncation, reason = "wrapping is what the number does")]
-fn wire_number(index: u64) -> u16 {
-    index.wrapping_add(1) as u16
+fn on_the_wire(block: u64) -> u16 {
+    block as u16
 }
 
 #[cfg(test)]
