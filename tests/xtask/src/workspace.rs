@@ -94,7 +94,7 @@ mod tests {
         ("bessemer-agents", &["bessemer-reconcilers", "bessemer-protocol"]),
         ("bessemer-bmc", &["ipmi-client", "redfish-client"]),
         // the image formats
-        ("bessemer-agent", &["bessemer-protocol", "bessemer-images"]),
+        ("bessemer-agent", &["bessemer-protocol", "bessemer-image-formats"]),
         ("bessemer-api", &["bessemer-api-macros"]),
         ("bessemer-api-macros", &[]),
         ("bessemer-apiserver", &[]),
@@ -102,7 +102,8 @@ mod tests {
         ("ipmi-client", &[]),
         ("redfish-client", &[]),
         ("bessemer-protocol", &[]),
-        ("bessemer-images", &[]),
+        ("bessemer-images", &["bessemer-image-formats"]),
+        ("bessemer-image-formats", &[]),
         ("bessemer-conformance", &["bessemer-apiserver"]),
         ("bessemer-rack", &[]),
         ("bessemer-bmc-peers", &["bessemer-rack"]),

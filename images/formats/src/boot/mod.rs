@@ -1,0 +1,1 @@
+//! What is on an installed disk for firmware and boot loaders to read.
