@@ -167,7 +167,7 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
 /// Writes a new seed to the disk that an image is on.
 pub(super) fn write_seed(order: &WriteSeed, claim: Option<&str>) -> Result<Disk, DeployError> {
     let found = disks::list(std::path::Path::new("/sys"));
-    let chosen = root::choose(&found, &order.root)?;
+    let chosen = hints::choose(&found, &order.root)?;
     remove_stale_seeds(&chosen.name)?;
     seed::rewrite(&chosen.name, &order.seed, claim)?;
     Ok(chosen)
