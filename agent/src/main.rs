@@ -23,6 +23,9 @@ fn main() -> ExitCode {
     if std::process::id() == 1 {
         return ramdisk::run();
     }
+    if std::env::args().next().is_some_and(|name| name.ends_with("/modprobe")) {
+        return ramdisk::modprobe(&std::env::args().next_back().unwrap_or_default());
+    }
     let role = std::env::args().nth(1);
     match role.as_deref() {
         Some("node") => {

@@ -33,6 +33,9 @@ mod worker;
 /// How long a person has to read on the console why the machine is about to be switched off.
 const LAST_WORDS: Duration = Duration::from_secs(30);
 
+/// Where the ramdisk has its drivers.
+const MODULES: &str = "/lib/modules";
+
 /// Why the ramdisk cannot do its job at all.
 #[derive(Debug, thiserror::Error)]
 enum StartError {
@@ -64,6 +67,12 @@ pub(crate) fn run() -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// What the kernel runs as `/sbin/modprobe -q -- NAME` when it lacks a driver that no device announces: a file system's, a checksum's,
+/// a kind of link's.
+pub(crate) fn modprobe(name: &str) -> ExitCode {
+    if modules::load_named(name, Path::new(MODULES)) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 fn end_badly(why: &str) {
     error!("{why}");
     error!("switching off in {} s", LAST_WORDS.as_secs());
@@ -81,7 +90,7 @@ async fn serve() -> StartError {
 
 async fn start() -> Result<std::convert::Infallible, StartError> {
     let sys = Path::new("/sys");
-    modules::load_for_hardware(sys, Path::new("/lib/modules"));
+    modules::load_for_hardware(sys, Path::new(MODULES));
     let config = read_config()?;
     clock::advance_to(config.time);
     let time = clock::ControllerTime::starting_at(config.time);

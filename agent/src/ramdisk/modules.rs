@@ -39,15 +39,26 @@ pub(super) fn load_for_hardware(sys: &Path, folder: &Path) {
     info!("drivers: {}", loaded.into_iter().collect::<Vec<_>>().join(" "));
 }
 
-fn load(path: &Path) {
+/// Loads what the kernel asks for by name while it works: a module, or an alias such as `fs-xfs`, `rtnl-link-bond` or `crypto-crc32c`. Whether
+/// there was such a module and all of it could be loaded.
+pub(super) fn load_named(name: &str, folder: &Path) -> bool {
+    let Some(catalogue) = Catalogue::read(folder) else { return false };
+    let chains: Vec<_> = catalogue.named(name).iter().map(|module| catalogue.with_dependencies(module)).collect();
+    // Each is tried, whatever becomes of the one before.
+    let failed = chains.iter().flatten().filter(|module| !load(&folder.join(format!("{module}.ko")))).count();
+    !chains.is_empty() && failed == 0
+}
+
+fn load(path: &Path) -> bool {
     let result =
         File::open(path).map_err(|error| error.to_string()).and_then(|module| match finit_module(&module, c"", 0) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(error.to_string()),
         });
-    if let Err(error) = result {
+    if let Err(error) = &result {
         warn!("cannot load {}: {error}", path.display());
     }
+    result.is_ok()
 }
 
 /// Every `modalias` below `folder`.
@@ -96,6 +107,12 @@ impl Catalogue {
     fn matching(&self, modalias: &str) -> Vec<String> {
         let matching = self.aliases.iter().filter(|(pattern, _)| matches(pattern.as_bytes(), modalias.as_bytes()));
         matching.map(|(_, module)| module.clone()).collect()
+    }
+
+    /// The module of this name, or those with this alias.
+    fn named(&self, name: &str) -> Vec<String> {
+        let module = name.replace('-', "_");
+        if self.dependencies.contains_key(&module) { vec![module] } else { self.matching(name) }
     }
 
     /// In the order in which to load them.
@@ -162,5 +179,17 @@ mod tests {
         assert_eq!(module, ["virtio_net"]);
         let order = catalogue.with_dependencies("virtio_net");
         assert_eq!(order, ["virtio_ring", "virtio", "failover", "net_failover", "virtio_net"]);
+    }
+
+    #[test]
+    fn the_kernel_asks_by_name_or_by_alias() {
+        let catalogue =
+            Catalogue::parse("alias fs-ext4 ext4\nalias rtnl-link-vlan 8021q\n", "ext4 jbd2\n8021q\ndm_mod\n");
+        for (asked, module) in
+            [("fs-ext4", "ext4"), ("rtnl-link-vlan", "8021q"), ("dm-mod", "dm_mod"), ("ext4", "ext4")]
+        {
+            assert_eq!(catalogue.named(asked), [module], "{asked}");
+        }
+        assert!(catalogue.named("fs-ntfs").is_empty());
     }
 }

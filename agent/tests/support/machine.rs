@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bessemer_images::cache::Cache;
-use bessemer_images::ramdisk::{self, RamdiskSpec};
+use bessemer_images::ramdisk::{self, RamdiskSpec, Variant};
 use bessemer_protocol::{BOOT_CONFIG_PATH, BootConfig};
 
 /// Variable that names a static agent; without it one is built as it is shipped.
@@ -108,8 +108,13 @@ pub struct Machine {
 impl Machine {
     /// Boots with `config` as overlay. `disk` must exist.
     pub fn boot(folder: &Path, config: &BootConfig, disk: &Path) -> Self {
-        let spec =
-            RamdiskSpec { agent: agent(folder), out_dir: folder.join("ramdisk"), cache: Cache::from_env().unwrap() };
+        let spec = RamdiskSpec {
+            variant: Variant::Cloud,
+            agent: agent(folder),
+            firmware: None,
+            out_dir: folder.join("ramdisk"),
+            cache: Cache::from_env().unwrap(),
+        };
         let built = ramdisk::build(&spec).unwrap();
         let agent_size = std::fs::metadata(&spec.agent).unwrap().len();
         println!(

@@ -3,6 +3,7 @@
 
 const REGULAR: u32 = 0o100_000;
 const FOLDER: u32 = 0o040_000;
+const LINK: u32 = 0o120_777;
 const CHARACTER_DEVICE: u32 = 0o020_000;
 
 /// An archive in the making.
@@ -29,6 +30,11 @@ impl Writer {
     /// A file with permission bits `mode`.
     pub(super) fn file(&mut self, name: &str, mode: u32, content: &[u8]) {
         self.add(&Entry { name, mode: REGULAR | mode, links: 1, device: (0, 0), content });
+    }
+
+    /// A symbolic link to `target`.
+    pub(super) fn link(&mut self, name: &str, target: &str) {
+        self.add(&Entry { name, mode: LINK, links: 1, device: (0, 0), content: target.as_bytes() });
     }
 
     /// A device node that only root may use.
@@ -94,6 +100,7 @@ mod tests {
         archive.folder("etc");
         archive.file("etc/odd", 0o640, b"12345");
         archive.character_device("console", 5, 1);
+        archive.link("etc/linked", "/init");
         let bytes = archive.finish();
         assert_eq!(bytes.len() % 4, 0);
         let Ok(mut cpio) =
@@ -107,9 +114,10 @@ mod tests {
         assert!(output.status.success());
         let listing = String::from_utf8(output.stdout).unwrap();
         let lines: Vec<&str> = listing.lines().collect();
-        assert_eq!(lines.len(), 3, "{listing}");
+        assert_eq!(lines.len(), 4, "{listing}");
         assert!(lines[0].starts_with("drwxr-xr-x") && lines[0].ends_with("etc"), "{listing}");
         assert!(lines[1].starts_with("-rw-r-----") && lines[1].contains(" 5 "), "{listing}");
         assert!(lines[2].starts_with("crw-------") && lines[2].contains("5,   1"), "{listing}");
+        assert!(lines[3].ends_with("etc/linked -> /init"), "{listing}");
     }
 }

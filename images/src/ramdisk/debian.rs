@@ -1,102 +1,96 @@
-//! Debian's cloud kernel, from the archive that this machine's apt knows.
+//! Debian's kernel packages, from the archive that this machine's apt knows.
 
-use std::fs::{self, File};
-use std::io;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::RamdiskError;
-use crate::cache::{Cache, Fingerprint};
-
-/// The package that depends on the newest cloud kernel.
-const META_PACKAGE: &str = "linux-image-cloud-amd64";
-
-/// Kernels kept, counting the one just used.
-const KEPT: usize = 2;
-
-/// Changes when the layout of a cache entry does.
-const RECIPE: &str = "1";
 
 /// Seconds that apt may take.
 const LIMIT_SECONDS: &str = "600";
 
 const REMEDY: &str = "this needs a Debian with apt: run `apt-get update`, and look whether its mirror answers";
 
-/// An unpacked kernel package.
-#[derive(Debug)]
+/// What is taken out of a kernel package, in memory: it is used once.
+#[derive(Debug, Default)]
 pub(super) struct Kernel {
-    /// Name and version.
-    pub(super) package: String,
     /// The kernel itself.
-    pub(super) vmlinuz: PathBuf,
-    /// Below this are the `.ko` files.
-    pub(super) modules: PathBuf,
+    pub(super) vmlinuz: Vec<u8>,
+    /// The modules, by name without `.ko`.
+    pub(super) modules: BTreeMap<String, Vec<u8>>,
+    /// Names of the drivers that are in the kernel itself.
+    pub(super) built_in: BTreeSet<String>,
 }
 
-/// The newest kernel, downloaded unless it is in the cache.
-pub(super) fn kernel(cache: &Cache) -> Result<Kernel, RamdiskError> {
-    let depends = run("apt-cache", &["depends", META_PACKAGE], None)?;
+/// Name and version of the newest kernel that `meta_package` depends on.
+pub(super) fn newest(meta_package: &str) -> Result<String, RamdiskError> {
+    let depends = run("apt-cache", &["depends", meta_package], None)?;
     let name = depends
         .lines()
         .find_map(|line| line.trim().strip_prefix("Depends: ").filter(|name| name.starts_with("linux-image-")))
-        .ok_or_else(|| package_error(META_PACKAGE, "depends on no kernel"))?
+        .ok_or_else(|| package_error(meta_package, "depends on no kernel"))?
         .to_owned();
     let show = run("apt-cache", &["show", "--no-all-versions", &name], None)?;
     let version = show
         .lines()
         .find_map(|line| line.strip_prefix("Version: "))
         .ok_or_else(|| package_error(&name, "has no version"))?;
-    let package = format!("{name}={version}");
-    let mut fingerprint = Fingerprint::default();
-    fingerprint.add("recipe", RECIPE).add("package", &package);
-    let entry = cache.entry("ramdisk-kernel", &fingerprint.finish(), KEPT, |partial| {
-        // As root apt would drop to a user that cannot write here.
-        run("apt-get", &["-qq", "-o", "APT::Sandbox::User=root", "download", &package], Some(partial))?;
-        unpack(&package, partial)
-    })?;
-    Ok(Kernel { package, vmlinuz: entry.join("vmlinuz"), modules: entry.join("modules") })
+    Ok(format!("{name}={version}"))
 }
 
-/// Takes the kernel and all modules, flat, out of the package and removes it.
-fn unpack(package: &str, folder: &Path) -> Result<(), RamdiskError> {
-    let modules = folder.join("modules");
-    fs::create_dir(&modules).map_err(RamdiskError::io("create", &modules))?;
-    let deb = fs::read_dir(folder)
-        .map_err(RamdiskError::io("list", folder))?
-        .flatten()
-        .map(|entry| entry.path())
-        .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
-        .ok_or_else(|| package_error(package, "was not downloaded"))?;
+/// Downloads `package` to `folder`, takes out the kernel and all modules, and removes it.
+pub(super) fn fetch(package: &str, folder: &Path) -> Result<Kernel, RamdiskError> {
+    // As root apt would drop to a user that cannot write here.
+    run("apt-get", &["-qq", "-o", "APT::Sandbox::User=root", "download", package], Some(folder))?;
+    let deb = deb_in(folder)?.ok_or_else(|| package_error(package, "was not downloaded"))?;
     let mut reader = Command::new("dpkg-deb")
         .arg("--fsys-tarfile")
         .arg(&deb)
         .stdout(Stdio::piped())
         .spawn()
         .map_err(RamdiskError::io("run", Path::new("dpkg-deb")))?;
-    let unpacked = reader.stdout.take().map(|tar| take(tar, folder, &modules));
+    let taken = reader.stdout.take().map(take);
     let status = reader.wait().map_err(RamdiskError::io("run", Path::new("dpkg-deb")))?;
-    unpacked.transpose().map_err(RamdiskError::io("unpack", &deb))?;
-    if !status.success() || !folder.join("vmlinuz").is_file() {
+    let kernel = taken.transpose().map_err(RamdiskError::io("unpack", &deb))?.unwrap_or_default();
+    if !status.success() || kernel.vmlinuz.is_empty() {
         return Err(package_error(package, "cannot be unpacked or holds no kernel"));
     }
-    fs::remove_file(&deb).map_err(RamdiskError::io("remove", &deb))
+    fs::remove_file(&deb).map_err(RamdiskError::io("remove", &deb))?;
+    Ok(kernel)
 }
 
-fn take(tar: impl io::Read, folder: &Path, modules: &Path) -> io::Result<()> {
+fn deb_in(folder: &Path) -> Result<Option<PathBuf>, RamdiskError> {
+    let listing = fs::read_dir(folder).map_err(RamdiskError::io("list", folder))?;
+    let mut paths = listing.flatten().map(|entry| entry.path());
+    Ok(paths.find(|path| path.extension().is_some_and(|extension| extension == "deb")))
+}
+
+fn take(tar: impl Read) -> io::Result<Kernel> {
+    let mut kernel = Kernel::default();
     for entry in tar::Archive::new(tar).entries()? {
         let mut entry = entry?;
         let path = entry.path()?.into_owned();
-        let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
-        let to = if name.starts_with("vmlinuz-") {
-            folder.join("vmlinuz")
-        } else if name.ends_with(".ko") {
-            modules.join(name.replace('-', "_"))
-        } else {
-            continue;
-        };
-        io::copy(&mut entry, &mut File::create(to)?)?;
+        let Some(file) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
+        let mut content = Vec::new();
+        if file.starts_with("vmlinuz-") {
+            entry.read_to_end(&mut kernel.vmlinuz)?;
+        } else if file == "modules.builtin" {
+            entry.read_to_end(&mut content)?;
+            let list = String::from_utf8_lossy(&content);
+            kernel.built_in = list.lines().filter_map(|line| module_name(Path::new(line))).collect();
+        } else if let Some(name) = module_name(&path) {
+            entry.read_to_end(&mut content)?;
+            kernel.modules.insert(name, content);
+        }
     }
-    Ok(())
+    Ok(kernel)
+}
+
+/// `…/dm-mod.ko` is `dm_mod` to the kernel.
+fn module_name(path: &Path) -> Option<String> {
+    path.file_name()?.to_str()?.strip_suffix(".ko").map(|name| name.replace('-', "_"))
 }
 
 fn run(tool: &str, arguments: &[&str], folder: Option<&Path>) -> Result<String, RamdiskError> {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSection};
@@ -20,32 +21,48 @@ pub(super) struct Selection {
     pub(super) order: String,
     /// By name without `.ko`.
     pub(super) files: BTreeMap<String, Vec<u8>>,
+    /// By path below `lib/firmware`.
+    pub(super) firmware: BTreeMap<String, Vec<u8>>,
+    /// Firmware that modules name and that was not there.
+    pub(super) firmware_missing: BTreeSet<String>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Info {
     aliases: Vec<String>,
     depends: Vec<String>,
+    /// Other modules that this one asks for at run time, or that should be there before it.
+    soft: Vec<String>,
+    firmware: Vec<String>,
 }
 
-/// The wanted modules and all that they need.
-pub(super) fn select(kernel: &Kernel, wanted: &[&str]) -> Result<Selection, RamdiskError> {
-    let problem = |what: String| RamdiskError::Package { package: kernel.package.clone(), what };
+/// The wanted modules and all that they need, with the firmware that they name as far as `firmware` has it.
+pub(super) fn select(
+    package: &str,
+    mut kernel: Kernel,
+    wanted: &[&str],
+    firmware: Option<&Path>,
+) -> Result<Selection, RamdiskError> {
+    let problem = |what: String| RamdiskError::Package { package: package.to_owned(), what };
     let mut known = BTreeMap::new();
-    let mut files = BTreeMap::new();
-    let mut open: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
-    while let Some(name) = open.pop() {
-        if known.contains_key(&name) {
+    let mut selection = Selection::default();
+    let mut open: Vec<(String, bool)> = wanted.iter().map(|name| ((*name).to_owned(), true)).collect();
+    while let Some((name, needed)) = open.pop() {
+        if known.contains_key(&name) || kernel.built_in.contains(&name) {
             continue;
         }
-        let content = fs::read(kernel.modules.join(format!("{name}.ko")))
-            .map_err(|error| problem(format!("module {name}: {error}")))?;
+        let Some(content) = kernel.modules.remove(&name) else {
+            if needed {
+                return Err(problem(format!("it has no module {name}, nor is it built in")));
+            }
+            continue;
+        };
         let info = info(&content).ok_or_else(|| problem(format!("module {name} says nothing of itself")))?;
-        open.extend(info.depends.iter().cloned());
+        open.extend(info.depends.iter().cloned().map(|name| (name, true)));
+        open.extend(info.soft.iter().cloned().map(|name| (name, false)));
         known.insert(name.clone(), info);
-        files.insert(name, content);
+        selection.files.insert(name, content);
     }
-    let mut selection = Selection { files, ..Selection::default() };
     for (name, info) in &known {
         for alias in &info.aliases {
             let _ = writeln!(selection.aliases, "alias {alias} {name}");
@@ -54,8 +71,23 @@ pub(super) fn select(kernel: &Kernel, wanted: &[&str]) -> Result<Selection, Ramd
         chain_of(name, &known, &mut BTreeSet::new(), &mut chain);
         chain.retain(|other| other != name);
         let _ = writeln!(selection.order, "{name} {}", chain.join(" "));
+        take_firmware(&info.firmware, firmware, &mut selection)?;
     }
     Ok(selection)
+}
+
+fn take_firmware(names: &[String], folder: Option<&Path>, selection: &mut Selection) -> Result<(), RamdiskError> {
+    for name in names {
+        let path = folder.map(|folder| folder.join(name));
+        match path.filter(|path| path.is_file()) {
+            Some(path) => {
+                let content = fs::read(&path).map_err(RamdiskError::io("read", &path))?;
+                selection.firmware.insert(name.clone(), content);
+            }
+            None => drop(selection.firmware_missing.insert(name.clone())),
+        }
+    }
+    Ok(())
 }
 
 /// Depth first: what a module needs stands before it.
@@ -63,7 +95,8 @@ fn chain_of(name: &str, known: &BTreeMap<String, Info>, seen: &mut BTreeSet<Stri
     if !seen.insert(name.to_owned()) {
         return;
     }
-    for dependency in known.get(name).map(|info| info.depends.as_slice()).unwrap_or_default() {
+    let Some(info) = known.get(name) else { return };
+    for dependency in info.soft.iter().chain(&info.depends) {
         chain_of(dependency, known, seen, chain);
     }
     chain.push(name.to_owned());
@@ -73,13 +106,18 @@ fn info(module: &[u8]) -> Option<Info> {
     let elf = ElfFile64::<LittleEndian>::parse(module).ok()?;
     let section = elf.section_by_name(".modinfo")?.data().ok()?;
     let mut info = Info::default();
+    let kernel_name = |name: &str| name.replace('-', "_");
     for entry in section.split(|byte| *byte == 0) {
         match std::str::from_utf8(entry).ok().and_then(|entry| entry.split_once('=')) {
             Some(("alias", alias)) => info.aliases.push(alias.to_owned()),
             Some(("depends", depends)) => {
-                info.depends
-                    .extend(depends.split(',').filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")));
+                info.depends.extend(depends.split(',').filter(|name| !name.is_empty()).map(kernel_name));
             }
+            // `pre: NAME… post: NAME…`
+            Some(("softdep", names)) => {
+                info.soft.extend(names.split_whitespace().filter(|name| !name.ends_with(':')).map(kernel_name));
+            }
+            Some(("firmware", name)) => info.firmware.push(name.to_owned()),
             _ => {}
         }
     }
@@ -100,19 +138,28 @@ mod tests {
 
     #[test]
     fn what_a_module_needs_stands_before_it() {
-        let module = |depends: &[&str]| Info {
+        let module = |depends: &[&str], soft: &[&str]| Info {
             depends: depends.iter().map(|name| (*name).to_owned()).collect(),
+            soft: soft.iter().map(|name| (*name).to_owned()).collect(),
             ..Info::default()
         };
         let known = BTreeMap::from([
-            ("virtio_net".to_owned(), module(&["virtio_ring", "virtio", "net_failover"])),
-            ("virtio_ring".to_owned(), module(&[])),
-            ("virtio".to_owned(), module(&["virtio_ring"])),
-            ("net_failover".to_owned(), module(&["failover"])),
-            ("failover".to_owned(), module(&[])),
+            ("virtio_net".to_owned(), module(&["virtio_ring", "virtio", "net_failover"], &["built_in"])),
+            ("virtio_ring".to_owned(), module(&[], &[])),
+            ("virtio".to_owned(), module(&["virtio_ring"], &[])),
+            ("net_failover".to_owned(), module(&["failover"], &[])),
+            ("failover".to_owned(), module(&[], &["virtio"])),
         ]);
         let mut chain = Vec::new();
         chain_of("virtio_net", &known, &mut BTreeSet::new(), &mut chain);
         assert_eq!(chain, ["virtio_ring", "virtio", "failover", "net_failover", "virtio_net"]);
+    }
+
+    #[test]
+    fn a_driver_that_the_kernel_lacks_is_named_and_one_that_is_built_in_is_fine() {
+        let kernel = || Kernel { built_in: BTreeSet::from(["nvme".to_owned()]), ..Kernel::default() };
+        assert!(select("linux", kernel(), &["nvme"], None).unwrap().files.is_empty());
+        let error = select("linux", kernel(), &["nvme", "ahci"], None).unwrap_err().to_string();
+        assert!(error.contains("ahci") && error.contains("linux"), "{error}");
     }
 }

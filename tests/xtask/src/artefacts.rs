@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use bessemer_images::cache::Cache;
 use bessemer_images::os::{OsImage, OsImageSpec};
-use bessemer_images::ramdisk::RamdiskSpec;
+use bessemer_images::ramdisk::{RamdiskSpec, Variant};
 use bessemer_images::{os, ramdisk};
 
 use crate::deadline;
@@ -47,7 +47,14 @@ pub(crate) fn build(workspace: &Workspace, with: With, until: Instant) -> Result
 
     let start = Instant::now();
     let folder = workspace.target.join("ramdisk");
-    let spec = RamdiskSpec { agent: agent.clone(), out_dir: folder.clone(), cache: cache.clone() };
+    let spec = RamdiskSpec {
+        // emulated hosts have nothing else, and every second of theirs is ten
+        variant: Variant::Cloud,
+        agent: agent.clone(),
+        firmware: None,
+        out_dir: folder.clone(),
+        cache: cache.clone(),
+    };
     let built = ramdisk::build(&spec)?;
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);
     say(format!(
