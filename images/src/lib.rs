@@ -2,5 +2,12 @@
 //! not know the controller, the agent's protocol or who serves what it makes.
 
 pub mod cache;
+mod fat;
+pub mod iso;
 pub mod os;
 pub mod ramdisk;
+mod tool;
+pub mod uki;
+
+pub use fat::FatError;
+pub use tool::ToolError;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::error::OsImageError;
-use super::tool::Tool;
 use crate::cache::Fingerprint;
+use crate::tool::Tool;
 
 /// The archive's name in its cache entry.
 pub(super) const ARCHIVE: &str = "rootfs.tar";

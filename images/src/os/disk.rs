@@ -12,8 +12,9 @@ use uuid::Uuid;
 
 use super::error::OsImageError;
 use super::gpt::Layout;
-use super::tool::Tool;
 use super::{OsImageSpec, kubernetes};
+use crate::fat::{self, Content};
+use crate::tool::Tool;
 
 /// Changes when this code makes another disk from the same root.
 pub(super) const RECIPE: &str = "1";
@@ -52,7 +53,7 @@ pub(super) fn build(spec: &OsImageSpec, debian: &Path, partial: &Path) -> Result
     file.write_all_at(&layout.primary(), 0).map_err(OsImageError::io("write", &disk))?;
     file.write_all_at(&backup, layout.disk_size() - backup.len() as u64).map_err(OsImageError::io("write", &disk))?;
     let esp = partial.join("esp.fat");
-    boot.write(&esp, &layout, partial)?;
+    boot.write(&esp, &layout)?;
     place(&esp, &mut file, layout.esp_offset(), &disk)?;
     drop(file);
     make_root(&root, &disk, &layout)?;
@@ -96,35 +97,21 @@ impl BootFiles {
     }
 
     /// Writes the EFI system partition of `layout` to the file `esp`.
-    fn write(&self, esp: &Path, layout: &Layout, scratch: &Path) -> Result<(), OsImageError> {
-        let file = File::create(esp).map_err(OsImageError::io("create", esp))?;
-        file.set_len(layout.root_offset() - layout.esp_offset()).map_err(OsImageError::io("size", esp))?;
-        Tool::new("mkfs.vfat", LIMIT).args(["-F", "32", "-n", "ESP", "--invariant"]).arg(esp).run()?;
+    fn write(&self, esp: &Path, layout: &Layout) -> Result<(), OsImageError> {
         let entry = format!(
             "title Debian, Kubernetes\nlinux /debian/kernel\ninitrd /debian/ramdisk\n\
              options root=PARTUUID={} rw console=tty0 console=ttyS0,115200 panic=30\n",
             layout.root_id()
         );
-        let settings = scratch.join("boot/loader.conf");
-        let entry_file = scratch.join("boot/entry.conf");
-        for (path, content) in [(&settings, "timeout 0\ndefault debian.conf\n"), (&entry_file, entry.as_str())] {
-            fs::write(path, content).map_err(OsImageError::io("write", path))?;
-        }
-        Tool::new("mmd", LIMIT)
-            .arg("-i")
-            .arg(esp)
-            .args(["::/EFI", "::/EFI/BOOT", "::/loader", "::/loader/entries", "::/debian"])
-            .run()?;
-        for (source, target) in [
-            (&self.loader, "::/EFI/BOOT/BOOTX64.EFI"),
-            (&settings, "::/loader/loader.conf"),
-            (&entry_file, "::/loader/entries/debian.conf"),
-            (&self.kernel, "::/debian/kernel"),
-            (&self.ramdisk, "::/debian/ramdisk"),
-        ] {
-            Tool::new("mcopy", LIMIT).arg("-i").arg(esp).arg(source).arg(target).run()?;
-        }
-        Ok(())
+        let files = [
+            ("EFI/BOOT/BOOTX64.EFI", Content::File(&self.loader)),
+            ("loader/loader.conf", Content::Bytes(b"timeout 0\ndefault debian.conf\n")),
+            ("loader/entries/debian.conf", Content::Bytes(entry.as_bytes())),
+            ("debian/kernel", Content::File(&self.kernel)),
+            ("debian/ramdisk", Content::File(&self.ramdisk)),
+        ];
+        let size = layout.root_offset() - layout.esp_offset();
+        Ok(fat::write(esp, size, 512, "ESP", &files)?)
     }
 }
 

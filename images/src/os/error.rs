@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::cache::CacheError;
+use crate::fat::FatError;
+use crate::tool::ToolError;
 
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
@@ -11,14 +13,6 @@ pub enum OsImageError {
     /// Root file systems with their owners, and chroots, need root.
     #[error("the OS image is built as root: run as root or with sudo")]
     NotRoot,
-    /// Tools of the build machine are not installed.
-    #[error("missing {tools}: apt-get install --no-install-recommends {packages}")]
-    MissingTools {
-        /// The programs, separated by commas.
-        tools: String,
-        /// Debian's packages that have them.
-        packages: String,
-    },
     /// The file system of the cache is nearly full.
     #[error("{} has {free_mib} MiB free, the OS image needs {needed_mib}: free some or set BESSEMER_CACHE", path.display())]
     NoSpace {
@@ -29,16 +23,12 @@ pub enum OsImageError {
         /// Needed, in MiB.
         needed_mib: u64,
     },
-    /// A tool ended with an error.
-    #[error("{tool} failed ({outcome}); its last lines:\n{tail}")]
-    Tool {
-        /// The program.
-        tool: String,
-        /// Exit status, or that it took too long.
-        outcome: String,
-        /// The last lines of its output.
-        tail: String,
-    },
+    /// A tool is missing or failed.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The EFI system partition could not be made.
+    #[error(transparent)]
+    Fat(#[from] FatError),
     /// A file operation failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::error::OsImageError;
 use super::oci::{self, Entry, Image};
-use super::tool::Tool;
 use super::{OsImageSpec, debian, disk, libraries, text};
 use crate::cache::Fingerprint;
+use crate::tool::Tool;
 
 /// Changes when this code builds another root from the same inputs.
 const RECIPE: &str = "2";

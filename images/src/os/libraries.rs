@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::error::OsImageError;
 use super::oci::Entry;
-use super::tool::Tool;
+use crate::tool::Tool;
 
 const PROGRAMS: [&str; 2] = ["/usr/sbin/xtables-nft-multi", "/usr/bin/kmod"];
 

@@ -9,11 +9,11 @@ mod debian;
 mod disk;
 mod error;
 mod gpt;
+mod host;
 mod kubernetes;
 mod libraries;
 mod oci;
 mod seal;
-mod tool;
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ pub fn build(spec: &OsImageSpec, progress: &mut dyn FnMut(&str)) -> Result<OsIma
         fingerprint.finish()
     };
     let image = spec.cache.entry("os-image", &image_key, KEPT, |partial| {
-        tool::check_host(spec.cache.root())?;
+        host::check(spec.cache.root())?;
         let disk = spec.cache.entry("os-disk", &disk_key, KEPT, |partial| {
             let debian = spec.cache.entry("os-debian", &debian_key, KEPT, |partial| {
                 timed(progress, "Debian's root file system", || debian::build(partial))

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::error::OsImageError;
-use super::tool::Tool;
 use super::{OsImage, disk, text};
 use crate::cache::hex;
+use crate::tool::Tool;
 
 /// Changes when this code makes another image from the same disk and agent.
 pub(super) const RECIPE: &str = "1";

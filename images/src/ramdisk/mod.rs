@@ -30,6 +30,7 @@ const RECIPE: &str = "2";
 const VMLINUZ: &str = "vmlinuz";
 const DRIVERS: &str = "drivers.cpio.zst";
 const FACTS: &str = "facts.json";
+const OWN: &str = "agent.cpio.zst";
 
 /// What a ramdisk is made from.
 #[derive(Debug, Clone)]
@@ -136,7 +137,7 @@ pub fn build(spec: &RamdiskSpec) -> Result<Ramdisk, RamdiskError> {
     let drivers = read(&entry.join(DRIVERS))?;
     let facts: Facts = serde_json::from_slice(&read(&entry.join(FACTS))?)
         .map_err(|error| RamdiskError::io("read", &entry.join(FACTS))(error.into()))?;
-    let own = compressed(&own_archive(&agent))?;
+    let own = read(&own(spec, &agent)?.join(OWN))?;
     let (drivers_size, agent_size) = (drivers.len() as u64, own.len() as u64);
     let archives = [drivers, own].concat();
 
@@ -183,6 +184,15 @@ fn drivers(spec: &RamdiskSpec, package: &str) -> Result<PathBuf, RamdiskError> {
             firmware_missing: selection.firmware_missing.into_iter().collect(),
         };
         write(&partial.join(FACTS), &serde_json::to_vec(&facts).unwrap_or_default())
+    })
+}
+
+/// The cache entry with the archive of the agent: several tests and builds want the same one.
+fn own(spec: &RamdiskSpec, agent: &[u8]) -> Result<PathBuf, RamdiskError> {
+    let mut fingerprint = Fingerprint::default();
+    fingerprint.add("recipe", RECIPE).add("agent", agent);
+    spec.cache.entry("ramdisk-agent", &fingerprint.finish(), KEPT, |partial| {
+        write(&partial.join(OWN), &compressed(&own_archive(agent))?)
     })
 }
 

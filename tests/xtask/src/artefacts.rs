@@ -95,7 +95,8 @@ fn controller(workspace: &Workspace, with: With, until: Instant) -> Result<PathB
     Ok(workspace.target.join("debug/bessemer"))
 }
 
-fn agent(workspace: &Workspace, until: Instant) -> Result<PathBuf> {
+/// The agent as it is shipped: static, small.
+pub(crate) fn agent(workspace: &Workspace, until: Instant) -> Result<PathBuf> {
     let mut build =
         workspace.cargo(&["build", "--profile", "agent", "--target", AGENT_TARGET, "--package", "bessemer-agent"]);
     build.env("RUSTFLAGS", "-Ctarget-feature=+crt-static");

@@ -8,6 +8,7 @@ mod controller;
 mod deadline;
 mod demo;
 mod descriptors;
+mod image;
 mod kubectl;
 mod kubernetes;
 mod lanes;
@@ -83,6 +84,11 @@ enum Command {
         #[command(subcommand)]
         command: Option<KubernetesCommand>,
     },
+    /// Build what hosts boot and are given: ramdisk, UKI, ISO, operating system
+    Image {
+        #[command(subcommand)]
+        wanted: image::Wanted,
+    },
     /// Write manifests/crds from the types
     Crds,
 }
@@ -142,6 +148,10 @@ fn dispatch(command: Command) -> Result<ExitCode> {
             if matches!(command, Some(KubernetesCommand::Up)) {
                 peer::up(&binaries)?;
             }
+            true
+        }
+        Command::Image { wanted } => {
+            image::run(&workspace, &wanted)?;
             true
         }
         Command::Crds => {

@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 use crate::{deadline, run};
 
 /// Program or file that must be there, Debian package that brings it.
-const NEEDED: [(&str, &str); 26] = [
+const NEEDED: [(&str, &str); 30] = [
     (QEMU, "qemu-system-x86"),
     (OVMF_CODE, "ovmf"),
     ("/usr/lib/ipxe/snponly.efi", "ipxe"),
@@ -33,6 +33,10 @@ const NEEDED: [(&str, &str); 26] = [
     ("debugfs", "e2fsprogs"),
     ("mkfs.vfat", "dosfstools"),
     ("mcopy", "mtools"),
+    ("xorriso", "xorriso"),
+    ("grub-mkimage", "grub-common"),
+    ("/usr/lib/grub/i386-pc/boot.img", "grub-pc-bin"),
+    ("/usr/lib/grub/x86_64-efi/linux.mod", "grub-efi-amd64-bin"),
     ("zstd", "zstd"),
     ("tar", "tar"),
     ("cpio", "cpio"),
