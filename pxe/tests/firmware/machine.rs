@@ -7,20 +7,46 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use crate::MAC;
-use crate::artefacts::{Artefacts, OVMF_CODE, OVMF_VARS};
-use crate::network::TAP;
+use crate::artefacts::{OVMF_CODE, OVMF_VARS};
+use crate::network::{Neighbour, TAP};
 
 /// For each line waited for; emulated firmware on a busy machine is slow.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Firmware {
-    /// OVMF's own PXE client (`romfile=` takes QEMU's iPXE away).
+    /// SeaBIOS, which has no network boot of its own: the card's option ROM is iPXE, as QEMU brings it.
+    BiosIpxeRom,
+    /// OVMF with iPXE as the card's option ROM.
+    UefiIpxeRom,
+    /// OVMF's own PXE client over IPv4 (`romfile=` takes QEMU's iPXE away).
     Pxe,
-    /// OVMF's HTTP boot, without waiting for PXE first.
+    /// OVMF's own PXE client over IPv6.
+    #[expect(dead_code)]
+    PxeIpv6,
+    /// OVMF's HTTP boot over IPv4, without waiting for PXE first.
     Http,
-    /// iPXE as the network card's option ROM, as QEMU brings it.
-    IpxeRom,
+    /// OVMF's HTTP boot over IPv6.
+    #[expect(dead_code)]
+    HttpIpv6,
+}
+
+impl Firmware {
+    /// Switches of OVMF (`OvmfPkg/RUNTIME_CONFIG.md`) that are turned off: else it tries all ways in turn, each for up to
+    /// a minute.
+    fn without(self) -> &'static [&'static str] {
+        match self {
+            Self::BiosIpxeRom | Self::UefiIpxeRom => &[],
+            Self::Pxe => &["IPv6PXESupport", "IPv6Support"],
+            Self::PxeIpv6 => &["IPv4PXESupport", "IPv4Support"],
+            Self::Http => &["IPv4PXESupport", "IPv6PXESupport", "IPv6Support"],
+            Self::HttpIpv6 => &["IPv4PXESupport", "IPv6PXESupport", "IPv4Support"],
+        }
+    }
+
+    fn rom(self) -> &'static str {
+        if matches!(self, Self::BiosIpxeRom | Self::UefiIpxeRom) { "" } else { ",romfile=" }
+    }
 }
 
 pub(crate) struct Machine {
@@ -31,25 +57,30 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn power_on(_: &Artefacts, firmware: Firmware, disk: Option<&Path>) -> Self {
+    /// A machine on our bridge.
+    pub(crate) fn power_on(firmware: Firmware, disk: Option<&Path>) -> Self {
+        Self::start(Command::new("qemu-system-x86_64"), firmware, disk)
+    }
+
+    /// A machine on the bridge of another host, whose tap is called as ours.
+    pub(crate) fn power_on_at(place: &Neighbour, firmware: Firmware) -> Self {
+        Self::start(place.command("qemu-system-x86_64"), firmware, None)
+    }
+
+    fn start(mut command: Command, firmware: Firmware, disk: Option<&Path>) -> Self {
         let variables = tempfile::NamedTempFile::new().unwrap();
-        std::fs::copy(OVMF_VARS, variables.path()).unwrap();
-        let rom = if matches!(firmware, Firmware::IpxeRom) { "" } else { ",romfile=" };
-        let mut command = Command::new("qemu-system-x86_64");
         command
             .args(["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-m", "512", "-nodefaults", "-no-reboot"])
             .args(["-display", "none", "-serial", "stdio"])
-            .args(["-drive", &format!("if=pflash,unit=0,format=raw,readonly=on,file={OVMF_CODE}")])
-            .args(["-drive", &format!("if=pflash,unit=1,format=raw,file={}", variables.path().display())])
             .args(["-netdev", &format!("tap,id=n0,ifname={TAP},script=no,downscript=no")])
-            .args(["-device", &format!("virtio-net-pci,netdev=n0,mac={MAC},bootindex=1{rom}")]);
-        // Else OVMF tries IPv6 for a minute before it goes on, and PXE before HTTP.
-        let off: &[&str] = match firmware {
-            Firmware::Pxe => &["IPv6PXESupport", "IPv6Support"],
-            Firmware::Http => &["IPv4PXESupport", "IPv6PXESupport", "IPv6Support"],
-            Firmware::IpxeRom => &[],
-        };
-        for setting in off {
+            .args(["-device", &format!("virtio-net-pci,netdev=n0,mac={MAC},bootindex=1{}", firmware.rom())]);
+        if firmware != Firmware::BiosIpxeRom {
+            std::fs::copy(OVMF_VARS, variables.path()).unwrap();
+            command
+                .args(["-drive", &format!("if=pflash,unit=0,format=raw,readonly=on,file={OVMF_CODE}")])
+                .args(["-drive", &format!("if=pflash,unit=1,format=raw,file={}", variables.path().display())]);
+        }
+        for setting in firmware.without() {
             command.args(["-fw_cfg", &format!("name=opt/org.tianocore/{setting},string=n")]);
         }
         if let Some(disk) = disk {

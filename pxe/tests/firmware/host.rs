@@ -1,0 +1,135 @@
+//! The boot server's questions, answered for one host; and the server as the scenarios start it.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bessemer_pxe::{
+    Answer, BootFiles, BootId, BootServer, BootTarget, ClientIdentity, Config, DirectoryError, Error, Exchange,
+    HostDirectory, Interface, Ipxe, Lease, Overlay, OverlayFile, Pool, Protocol, Ramdisk, Reach, Subnet, TftpLimits,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::artefacts::Artefacts;
+use crate::network;
+use crate::{BOOT, MAC, MARKER};
+
+/// One host, one boot.
+pub(crate) struct OneHost {
+    pub(crate) target: Mutex<BootTarget>,
+    /// Questions for the overlay that are answered "no such boot" before it is there.
+    pub(crate) refusals: AtomicUsize,
+    events: Mutex<Vec<Exchange>>,
+}
+
+impl OneHost {
+    pub(crate) fn new(target: BootTarget) -> Arc<Self> {
+        Arc::new(Self { target: Mutex::new(target), refusals: AtomicUsize::new(0), events: Mutex::default() })
+    }
+
+    /// What it was told to boot and what it fetched over HTTP, in order.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let events = self.events.lock().unwrap();
+        let name = |event: &Exchange| match &event.answer {
+            Answer::Confirmed { boot_file, .. } => boot_file.clone(),
+            Answer::Sent { .. } if event.protocol == Protocol::Http => Some(event.asked.clone().into_owned()),
+            _ => None,
+        };
+        events.iter().filter_map(name).collect()
+    }
+
+    /// The addresses that were confirmed, without repeats.
+    pub(crate) fn leased(&self) -> Vec<IpAddr> {
+        self.each(|event| match event.answer {
+            Answer::Confirmed { address, .. } => address,
+            _ => None,
+        })
+    }
+
+    /// The relay agents that its requests came through, without repeats.
+    pub(crate) fn relays(&self) -> Vec<IpAddr> {
+        self.each(|event| Some(event.client.as_ref()?.relay.as_ref()?.address))
+    }
+
+    fn each(&self, of: impl Fn(&Exchange) -> Option<IpAddr>) -> Vec<IpAddr> {
+        let mut found: Vec<IpAddr> = self.events.lock().unwrap().iter().filter_map(of).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+#[async_trait::async_trait]
+impl HostDirectory for OneHost {
+    async fn boot_target(&self, _: &ClientIdentity) -> Result<BootTarget, DirectoryError> {
+        Ok(self.target.lock().unwrap().clone())
+    }
+
+    async fn lease(
+        &self,
+        who: &ClientIdentity,
+        subnet: &Subnet,
+        _: Option<Ipv4Addr>,
+    ) -> Result<Option<Lease>, DirectoryError> {
+        let Some(pool) = &subnet.pool else { return Ok(None) };
+        let address = pool.pick(MAC, &Default::default()).unwrap();
+        Ok((who.mac() == Some(MAC)).then_some(Lease { address }))
+    }
+
+    async fn overlay(&self, boot_id: &BootId) -> Result<BootFiles, DirectoryError> {
+        let refused =
+            self.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        if refused || *boot_id != BOOT {
+            return Ok(BootFiles::Unknown);
+        }
+        let marker = OverlayFile { path: "etc/bessemer/marker".into(), mode: 0o600, content: MARKER.into() };
+        Ok(BootFiles::Ready(Overlay { files: vec![marker], addresses: vec![] }))
+    }
+
+    fn observed(&self, exchange: &Exchange) {
+        self.events.lock().unwrap().push(exchange.clone());
+    }
+}
+
+/// The server as most scenarios have it.
+pub(crate) async fn serve(artefacts: &Artefacts, directory: Arc<OneHost>) -> BootServer {
+    start(artefacts, directory, CancellationToken::new()).await.unwrap()
+}
+
+pub(crate) async fn start(
+    artefacts: &Artefacts,
+    directory: Arc<OneHost>,
+    cancel: CancellationToken,
+) -> Result<BootServer, Error> {
+    BootServer::start(config(artefacts), directory, cancel).await
+}
+
+/// One interface, one subnet with a pool, what is booted.
+pub(crate) fn config(artefacts: &Artefacts) -> Config {
+    let pool = Pool::new(Ipv4Addr::new(10, 77, 0, 100), Ipv4Addr::new(10, 77, 0, 200)).unwrap();
+    let subnet = Subnet {
+        pool: Some(pool),
+        lease_time: Duration::from_secs(600),
+        ..Subnet::new("10.77.0.0/24".parse().unwrap(), Reach::OnLink(network::BRIDGE.into()))
+    };
+    let mut interface = Interface::new(network::BRIDGE, network::ADDRESS);
+    interface.v6.answer_router_solicitations = true;
+    Config {
+        interfaces: vec![interface],
+        subnets: vec![subnet],
+        http_port: 8080,
+        tftp: TftpLimits::default(),
+        ipxe: Ipxe { x64: artefacts.ipxe_efi.clone(), ..Ipxe::default() },
+        ramdisk: Ramdisk {
+            kernel: artefacts.kernel.clone(),
+            initrd: artefacts.ramdisk.clone(),
+            kernel_args: "console=ttyS0 panic=-1".into(),
+        },
+        images_dir: None,
+    }
+}
+
+pub(crate) fn ramdisk() -> BootTarget {
+    BootTarget::Ramdisk { boot_id: BOOT }
+}
