@@ -15,5 +15,6 @@ pub const GROUP: &str = "bessemer.dev";
 /// The CRDs of this group.
 pub(crate) fn crds() -> Vec<CustomResourceDefinition> {
     let labels = [CLUSTERCTL, MOVE, provider("infrastructure-metal3")];
-    vec![of::<HostRecord>(&labels), of::<BootLease>(&labels)]
+    // Traces stay where they were heard: no move takes them along.
+    vec![of::<HostRecord>(&labels), of::<BootLease>(&labels), of::<BootTrace>(&[provider("infrastructure-metal3")])]
 }
