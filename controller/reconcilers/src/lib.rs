@@ -4,6 +4,7 @@
 //! endpoint and the boot server about hosts ([`Hosts`]). They must not know how a packet, a stream or a certificate
 //! looks. [`Site::start`] fills the caches, [`Site::hosts`] answers questions, [`Site::run`] runs every controller.
 
+mod boot;
 mod bootstrap;
 mod cluster;
 mod controlplane;
@@ -16,6 +17,7 @@ pub mod outside;
 mod site;
 mod workload;
 
+pub use boot::Journal;
 pub use hosts::Hosts;
 pub use metrics::metrics;
 pub use site::{Group, Outside, Site, StartError};
