@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BootId, HostId, NetworkConfig};
+use crate::{BootId, HostId, NetworkConfig, OLDEST_PROTOCOL};
 
 /// Which of its two lives an agent is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,7 +24,9 @@ pub struct BootConfig {
     pub controllers: Vec<String>,
     /// The CA that signed the controllers' certificates, PEM.
     pub ca: String,
-    /// Good for one enrolment of this boot.
+    /// Good for one enrolment of this boot. Empty for a machine that nobody knows: it may report its hardware
+    /// ([`crate::DiscoverRequest`]) and nothing else.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub token: String,
     /// This boot.
     pub boot_id: BootId,
@@ -63,7 +65,7 @@ pub struct HardwareIdentity {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EnrolRequest {
-    /// [`crate::PROTOCOL_VERSION`] of the agent.
+    /// The version that the agent wants to speak, [`crate::PROTOCOL_VERSION`] at first.
     pub protocol: u32,
     /// From [`BootConfig`].
     pub token: String,
@@ -95,6 +97,14 @@ pub struct EnrolResponse {
     pub certificate: String,
     /// Who the controller knows this machine as.
     pub host_id: HostId,
+    /// The version that both speak.
+    #[serde(default = "oldest")]
+    pub protocol: u32,
+}
+
+/// Whoever says no version is of the first.
+pub(crate) fn oldest() -> u32 {
+    OLDEST_PROTOCOL
 }
 
 /// Body of every refusal: what was refused and what would help, fit to be shown to a person.
@@ -104,6 +114,16 @@ pub struct Refusal {
     pub message: String,
     /// Whether asking again later can help.
     pub retry: bool,
+    /// The newest version that the refusing side speaks, when the version was the reason: the other may fall back to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speaks: Option<u32>,
+}
+
+impl Refusal {
+    /// A refusal for another reason than the protocol's version.
+    pub fn new(message: impl Into<String>, retry: bool) -> Self {
+        Self { message: message.into(), retry, speaks: None }
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,26 @@ pub struct NodeCertificateResponse {
     pub certificate: String,
 }
 
+/// `POST /v1/renew`: an installed host's next certificate, for the key of its last one. Asked for at half of the
+/// certificate's life, and still granted when it has expired, for as long as the host is provisioned to the same claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenewRequest {
+    /// The last certificate, PEM; may have expired.
+    pub certificate: String,
+    /// PKCS#10 request of the same key, PEM: its signature proves that the asker holds the key. Whoever replays it gets a
+    /// certificate that is of no use without that key.
+    pub csr: String,
+}
+
+/// Answer to [`RenewRequest`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenewResponse {
+    /// Client certificate, PEM.
+    pub certificate: String,
+    /// Every CA that controllers of this site may be certified by, PEM: the old and the new one while it is replaced.
+    pub ca: String,
+}
+
 /// `GET /v1/bootstrap`: what makes an installed host a Kubernetes node.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -48,7 +68,7 @@ impl fmt::Debug for Bootstrap {
 }
 
 /// State of the node role.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeReport {
     /// As the OS has it.
@@ -62,6 +82,34 @@ pub struct NodeReport {
     /// Parts of the bootstrap data that were left out or done in another way, each in a sentence that names it.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Linux's own id of this boot: another one means that the host was restarted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
+    /// What the kubelet's health endpoint says; none before there is a kubelet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubelet: Option<Kubelet>,
+    /// How long each finished step and kubeadm phase took, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub durations: Vec<PhaseDuration>,
+}
+
+/// How the kubelet is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kubelet {
+    /// Whether its health endpoint answers `ok`.
+    pub healthy: bool,
+    /// What it says otherwise, in one line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// One finished part of the bootstrap.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseDuration {
+    /// A step such as `write_files`, or `kubeadm init certs`.
+    pub phase: String,
+    /// In milliseconds.
+    pub milliseconds: u64,
 }
 
 /// One address, in the words of the Kubernetes Node API.
@@ -75,10 +123,11 @@ pub struct NodeAddress {
 }
 
 /// Stages of bootstrapping.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "phase")]
 pub enum NodePhase {
     /// Waits for bootstrap data.
+    #[default]
     Waiting,
     /// Applies files, users and commands.
     Applying {
@@ -103,5 +152,8 @@ pub enum NodePhase {
         cause: String,
         /// Last lines of output, secrets masked.
         tail: Vec<String>,
+        /// Path on the host of the whole output, when there was any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        log: Option<String>,
     },
 }

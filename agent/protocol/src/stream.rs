@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{HardwareIdentity, NodeReport, Outcome, Role, WorkId, WorkItem};
+use crate::enrol::oldest;
+use crate::{HardwareIdentity, NodeReport, Outcome, Refusal, Role, WorkId, WorkItem};
+
+/// Longest line of [`Up::Log`], in characters; the rest is cut off.
+pub const MAX_LOG_LINE: usize = 512;
 
 /// From the agent to the controller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +23,9 @@ pub enum Up {
         identity: HardwareIdentity,
         /// Every item it still remembers.
         items: Vec<ItemState>,
+        /// The newest version of the protocol that it speaks.
+        #[serde(default = "oldest")]
+        protocol: u32,
     },
     /// Sent each [`crate::HEARTBEAT_SECONDS`] when nothing else was.
     Heartbeat,
@@ -42,6 +49,12 @@ pub enum Up {
         /// How.
         outcome: Outcome,
     },
+    /// What the agent has said on its console since it last told, oldest first; at most one a second. Lines that did not
+    /// fit are gone. Since version 2.
+    Log {
+        /// Without control characters, each at most [`MAX_LOG_LINE`] characters.
+        lines: Vec<String>,
+    },
     /// The node role's state; sent on each change and first on every stream.
     Node(NodeReport),
 }
@@ -59,6 +72,20 @@ pub enum Down {
         /// Which item.
         work_id: WorkId,
     },
+    /// Hello was heard: first on a stream of version 2 and later.
+    #[serde(rename_all = "camelCase")]
+    Welcome {
+        /// The version that is spoken from here on.
+        protocol: u32,
+        /// Every CA that controllers of this site may be certified by, PEM. An agent that goes on for longer than a boot
+        /// remembers it, so that the CA can be replaced without visiting hosts.
+        ca: String,
+        /// `https://address:port` of every controller; empty when this one does not know.
+        #[serde(default)]
+        controllers: Vec<String>,
+    },
+    /// The stream ends, for this reason. Since version 2.
+    Refused(Refusal),
     /// Keeps the stream alive; an agent that hears nothing for three heartbeats reconnects.
     Heartbeat,
 }

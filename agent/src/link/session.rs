@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bessemer_protocol::{Down, HardwareIdentity, Role, Up, WorkId, WorkItem};
+use bessemer_protocol::{Down, HardwareIdentity, PROTOCOL_VERSION, Role, Up, WorkId, WorkItem};
 use tokio::sync::{mpsc, watch};
 
 use super::items::{Items, Progress};
@@ -41,6 +41,7 @@ impl Session for RamdiskSession {
             agent_version: crate::VERSION.to_owned(),
             identity: self.identity.clone(),
             items: self.items.open(),
+            protocol: PROTOCOL_VERSION,
         }]
     }
 
@@ -74,7 +75,8 @@ impl Session for RamdiskSession {
 
     fn hear(&mut self, message: Down) {
         match message {
-            Down::Heartbeat => {}
+            // A ramdisk lives for one boot, whose overlay has told it all this.
+            Down::Heartbeat | Down::Welcome { .. } | Down::Refused(_) => {}
             Down::Stored { work_id } => self.items.stored(work_id),
             Down::Work(item) => {
                 if self.items.admit(item.id) {

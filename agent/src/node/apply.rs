@@ -36,7 +36,7 @@ pub(super) async fn apply(data: &Bootstrap, journal: &mut Journal, reporter: &Re
         Ok(()) => NodePhase::Done,
         Err(Failed { step, cause, tail }) => {
             warn!("bootstrap failed at {step}: {cause}");
-            NodePhase::Failed { step, cause, tail }
+            NodePhase::Failed { step, cause, tail, log: None }
         }
     };
     if phase == NodePhase::Done {
@@ -156,13 +156,7 @@ mod tests {
     use super::*;
 
     fn reporter() -> Reporter {
-        let report = NodeReport {
-            hostname: "n".into(),
-            addresses: vec![],
-            provider_id: None,
-            phase: NodePhase::Waiting,
-            warnings: vec![],
-        };
+        let report = NodeReport { hostname: "n".into(), ..NodeReport::default() };
         Arc::new(watch::Sender::new(report))
     }
 
@@ -200,7 +194,7 @@ mod tests {
         let text = "#cloud-config\nruncmd:\n- echo why >&2; exit 7\n- touch DIR/after\n";
         for _ in 0..2 {
             match applied(folder.path(), text).await {
-                NodePhase::Failed { step, cause, tail } => {
+                NodePhase::Failed { step, cause, tail, .. } => {
                     assert_eq!((step.as_str(), cause.as_str()), ("runcmd/0", "echo: ended with exit status: 7"));
                     assert_eq!(tail, ["why"]);
                 }

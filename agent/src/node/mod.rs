@@ -72,9 +72,7 @@ async fn serve() -> Result<std::convert::Infallible, StartError> {
     let report = NodeReport {
         hostname: identity.hostname.clone(),
         addresses: addresses::read(&identity.hostname).await,
-        provider_id: None,
-        phase: NodePhase::Waiting,
-        warnings: Vec::new(),
+        ..NodeReport::default()
     };
     let reporter: Reporter = Arc::new(watch::Sender::new(report));
     tokio::spawn(Box::pin(bootstrap(identity.clone(), Arc::clone(&controllers), Arc::clone(&reporter))));
@@ -141,7 +139,7 @@ async fn fetch(controllers: &Controllers, reporter: &Reporter) -> Option<Bootstr
 
 fn fail(reporter: &Reporter, step: &str, cause: String) {
     warn!("{step}: {cause}");
-    let failed = NodePhase::Failed { step: step.to_owned(), cause, tail: Vec::new() };
+    let failed = NodePhase::Failed { step: step.to_owned(), cause, tail: Vec::new(), log: None };
     reporter.send_modify(|report| report.phase = failed);
 }
 

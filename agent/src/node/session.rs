@@ -1,6 +1,8 @@
 //! What the node role says on a stream: its report, first and on each change.
 
-use bessemer_protocol::{Down, Failure, FailureCode, HardwareIdentity, NodeReport, Outcome, Role, Up, WorkId};
+use bessemer_protocol::{
+    Down, Failure, FailureCode, HardwareIdentity, NodeReport, Outcome, PROTOCOL_VERSION, Role, Up, WorkId,
+};
 use tokio::sync::watch;
 
 use crate::link::stream::Session;
@@ -26,6 +28,7 @@ impl Session for NodeSession {
             agent_version: crate::VERSION.to_owned(),
             identity: self.identity.clone(),
             items: Vec::new(),
+            protocol: PROTOCOL_VERSION,
         };
         vec![hello, Up::Node(self.report.borrow_and_update().clone())]
     }

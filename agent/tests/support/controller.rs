@@ -149,7 +149,8 @@ fn sign(shared: &Shared, csr: &str) -> String {
 }
 
 async fn enrol(State(shared): State<Arc<Shared>>, Json(request): Json<EnrolRequest>) -> Json<EnrolResponse> {
-    let answer = EnrolResponse { certificate: sign(&shared, &request.csr), host_id: shared.host };
+    let answer =
+        EnrolResponse { certificate: sign(&shared, &request.csr), host_id: shared.host, protocol: request.protocol };
     let _ = shared.events.send(Event::Enrolled(request));
     Json(answer)
 }
@@ -165,7 +166,7 @@ async fn bootstrap(State(shared): State<Arc<Shared>>) -> Response {
     match shared.bootstrap.lock().unwrap().clone() {
         Some(bootstrap) => Json(bootstrap).into_response(),
         None => {
-            let refusal = Refusal { message: "bootstrap data is not ready".into(), retry: true };
+            let refusal = Refusal::new("bootstrap data is not ready", true);
             (StatusCode::CONFLICT, Json(refusal)).into_response()
         }
     }

@@ -87,6 +87,11 @@ impl KeyDigest {
         }
         Self(digest)
     }
+
+    /// All of it, lower case, as it is kept in objects.
+    pub fn to_hex(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 impl fmt::Display for KeyDigest {

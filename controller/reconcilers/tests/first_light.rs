@@ -118,7 +118,7 @@ async fn a_powered_off_host_becomes_a_running_machine() {
             addresses: vec![NodeAddress { kind: "InternalIP".to_owned(), address: "10.77.0.112".to_owned() }],
             provider_id: Some(bootstrap.provider_id.clone()),
             phase: NodePhase::Done,
-            warnings: vec![],
+            ..NodeReport::default()
         },
     );
     lab.workload.serve(&bootstrap.provider_id, false);

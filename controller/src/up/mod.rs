@@ -149,8 +149,9 @@ async fn start_boot(
     let authority = Arc::new(site::open(client).await?);
     let hosts = Arc::new(site.hosts());
     let agents = SocketAddr::from((subnet.address, options.agent_port));
-    let endpoint = Endpoint::bind(agents, authority.clone(), hosts.clone(), hub).await?;
-    let directory = Directory { hosts, site: authority, controllers: vec![format!("https://{agents}")] };
+    let controllers = vec![format!("https://{agents}")];
+    let endpoint = Endpoint::bind(agents, authority.clone(), hosts.clone(), hub, &controllers).await?;
+    let directory = Directory { hosts, site: authority, controllers };
     let served = bessemer_pxe::Subnet {
         pool: Some(pool),
         router: options.router,

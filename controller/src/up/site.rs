@@ -19,6 +19,8 @@ const SECRET: &str = "bessemer-agents-ca";
 const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 const TOKEN_KEY: &str = "token.key";
+/// Other CAs that are trusted as well, while the CA is being replaced; may be absent.
+const ALSO_TRUSTED: &str = "ca.crt";
 
 /// How long the embedded API may take for one of these calls.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -51,11 +53,14 @@ async fn load_or_create(client: &Client) -> anyhow::Result<SiteSecret> {
 }
 
 fn write(site: &SiteSecret) -> Secret {
-    let data = [
+    let mut data = vec![
         (CERTIFICATE, site.certificate_pem.clone().into_bytes()),
         (KEY, site.key_pem.clone().into_bytes()),
         (TOKEN_KEY, site.token_key.clone()),
     ];
+    if !site.also_trusted_pem.is_empty() {
+        data.push((ALSO_TRUSTED, site.also_trusted_pem.clone().into_bytes()));
+    }
     Secret {
         metadata: ObjectMeta {
             name: Some(SECRET.to_owned()),
@@ -76,7 +81,16 @@ fn read(secret: &Secret) -> anyhow::Result<SiteSecret> {
         value.map(|value| value.0.clone()).ok_or_else(|| anyhow!("has no {name}; delete it to have it made anew"))
     };
     let text = |name: &str| String::from_utf8(bytes(name)?).map_err(|_| anyhow!("{name} is no text"));
-    Ok(SiteSecret { certificate_pem: text(CERTIFICATE)?, key_pem: text(KEY)?, token_key: bytes(TOKEN_KEY)? })
+    let also_trusted_pem = match bytes(ALSO_TRUSTED) {
+        Ok(_) => text(ALSO_TRUSTED)?,
+        Err(_) => String::new(),
+    };
+    Ok(SiteSecret {
+        certificate_pem: text(CERTIFICATE)?,
+        key_pem: text(KEY)?,
+        also_trusted_pem,
+        token_key: bytes(TOKEN_KEY)?,
+    })
 }
 
 #[cfg(test)]
@@ -85,7 +99,9 @@ mod tests {
 
     #[test]
     fn the_site_survives_its_secret() {
-        let site = SiteSecret::generate(time::OffsetDateTime::now_utc()).unwrap();
+        let mut site = SiteSecret::generate(time::OffsetDateTime::now_utc()).unwrap();
+        assert_eq!(read(&write(&site)).unwrap(), site);
+        site.also_trusted_pem = "another CA".to_owned();
         assert_eq!(read(&write(&site)).unwrap(), site);
     }
 

@@ -1,4 +1,4 @@
-//! Which key stands for which boot, and for which installed system. In memory only: after a restart the certificates in agents' hands are still verified
+//! Which key stands for which boot. In memory only: after a restart the certificates in agents' hands are still verified
 //! and authorised, and the boot's record says that it has enrolled.
 
 use std::collections::HashMap;
@@ -11,7 +11,6 @@ use crate::identity::KeyDigest;
 #[derive(Default)]
 pub(super) struct Enrolments {
     boots: Mutex<HashMap<BootId, Enrolment>>,
-    nodes: Mutex<HashMap<HostId, KeyDigest>>,
 }
 
 struct Enrolment {
@@ -21,6 +20,8 @@ struct Enrolment {
     answer: Option<EnrolResponse>,
     /// The agent has opened its stream: it has its certificate, the token is spent.
     used: bool,
+    /// A second key came while the first was connected: neither is good for anything.
+    quarantined: bool,
 }
 
 /// What a further enrolment of a boot may have.
@@ -30,6 +31,8 @@ pub(super) enum Standing {
     Open,
     /// The same answer again.
     Same(EnrolResponse),
+    /// Nothing: see [`Enrolments::quarantine`].
+    Quarantined,
     /// Nothing: the token is spent.
     Spent {
         /// Whose stream spent it.
@@ -43,6 +46,7 @@ impl Enrolments {
     pub(super) fn standing(&self, boot: BootId, key: KeyDigest) -> Standing {
         match self.boots().get(&boot) {
             None => Standing::Open,
+            Some(known) if known.quarantined => Standing::Quarantined,
             Some(known) if known.used => Standing::Spent { host: known.host, same_key: known.key == key },
             Some(Enrolment { answer: Some(answer), key: known, .. }) if *known == key => Standing::Same(answer.clone()),
             Some(_) => Standing::Open,
@@ -54,29 +58,26 @@ impl Enrolments {
         let mut boots = self.boots();
         let host = answer.host_id;
         boots.retain(|_, known| known.host != host);
-        boots.insert(boot, Enrolment { host, key, answer: Some(answer), used: false });
+        boots.insert(boot, Enrolment { host, key, answer: Some(answer), used: false, quarantined: false });
     }
 
     /// The stream of this boot has come.
     pub(super) fn used(&self, boot: BootId, host: HostId, key: KeyDigest) {
         let mut boots = self.boots();
         boots.retain(|other, known| known.host != host || *other == boot);
-        boots.entry(boot).or_insert(Enrolment { host, key, answer: None, used: true }).used = true;
+        boots.entry(boot).or_insert(Enrolment { host, key, answer: None, used: true, quarantined: false }).used = true;
     }
 
-    /// False when another key has taken this boot over.
+    /// Nothing more of this boot is believed, whichever key asks.
+    pub(super) fn quarantine(&self, boot: BootId, host: HostId) {
+        if let Some(known) = self.boots().get_mut(&boot).filter(|known| known.host == host) {
+            known.quarantined = true;
+        }
+    }
+
+    /// False when another key has taken this boot over, or tried to.
     pub(super) fn is_current(&self, boot: BootId, key: KeyDigest) -> bool {
-        self.boots().get(&boot).is_none_or(|known| known.key == key)
-    }
-
-    /// A node certificate was signed: a disk that was written before holds an older one, which ends.
-    pub(super) fn node(&self, host: HostId, key: KeyDigest) {
-        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).insert(host, key);
-    }
-
-    /// False when a later deployment has put another key on the host's disk.
-    pub(super) fn is_current_node(&self, host: HostId, key: KeyDigest) -> bool {
-        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).get(&host).is_none_or(|known| *known == key)
+        self.boots().get(&boot).is_none_or(|known| known.key == key && !known.quarantined)
     }
 
     fn boots(&self) -> MutexGuard<'_, HashMap<BootId, Enrolment>> {
@@ -88,6 +89,10 @@ impl Enrolments {
 mod tests {
     use super::*;
 
+    fn answer(certificate: &str, host_id: HostId) -> EnrolResponse {
+        EnrolResponse { certificate: certificate.into(), host_id, protocol: 2 }
+    }
+
     fn key(name: &str) -> KeyDigest {
         KeyDigest::of(name.as_bytes())
     }
@@ -96,12 +101,12 @@ mod tests {
     fn a_key_gets_the_same_answer_until_its_stream_comes() {
         let (enrolments, boot, host) = (Enrolments::default(), BootId::random(), HostId::random());
         assert_eq!(enrolments.standing(boot, key("a")), Standing::Open);
-        let answer = EnrolResponse { certificate: "A".into(), host_id: host };
-        enrolments.admit(boot, key("a"), answer.clone());
-        assert_eq!(enrolments.standing(boot, key("a")), Standing::Same(answer));
+        let first = answer("A", host);
+        enrolments.admit(boot, key("a"), first.clone());
+        assert_eq!(enrolments.standing(boot, key("a")), Standing::Same(first));
         // The machine was reset before its agent could use the answer.
         assert_eq!(enrolments.standing(boot, key("b")), Standing::Open);
-        enrolments.admit(boot, key("b"), EnrolResponse { certificate: "B".into(), host_id: host });
+        enrolments.admit(boot, key("b"), answer("B", host));
         assert!(!enrolments.is_current(boot, key("a")));
         assert!(enrolments.is_current(boot, key("b")));
         enrolments.used(boot, host, key("b"));
@@ -119,12 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_node_certificate_is_the_one_that_counts() {
-        let (enrolments, host) = (Enrolments::default(), HostId::random());
-        assert!(enrolments.is_current_node(host, key("a")), "issued before a restart");
-        enrolments.node(host, key("b"));
-        assert!(enrolments.is_current_node(host, key("b")));
-        assert!(!enrolments.is_current_node(host, key("a")));
+    fn of_a_quarantined_boot_no_key_is_believed() {
+        let (enrolments, boot, host) = (Enrolments::default(), BootId::random(), HostId::random());
+        enrolments.used(boot, host, key("a"));
+        enrolments.quarantine(boot, host);
+        assert_eq!(enrolments.standing(boot, key("a")), Standing::Quarantined);
+        assert_eq!(enrolments.standing(boot, key("b")), Standing::Quarantined);
+        assert!(!enrolments.is_current(boot, key("a")) && !enrolments.is_current(boot, key("b")));
     }
 
     #[test]
@@ -132,7 +138,7 @@ mod tests {
         let (enrolments, host) = (Enrolments::default(), HostId::random());
         let (first, second) = (BootId::random(), BootId::random());
         enrolments.used(first, host, key("a"));
-        enrolments.admit(second, key("b"), EnrolResponse { certificate: "B".into(), host_id: host });
+        enrolments.admit(second, key("b"), answer("B", host));
         assert_eq!(enrolments.boots().len(), 1);
         enrolments.used(second, host, key("b"));
         assert_eq!(enrolments.boots().len(), 1);

@@ -1,15 +1,13 @@
 //! Lines from a body that arrives in pieces, within the protocol's limit.
 
-use bessemer_protocol::MAX_LINE;
-use bytes::{Bytes, BytesMut};
+use bessemer_protocol::{Lines as Cutter, MAX_LINE};
+use bytes::Bytes;
 use futures::{Stream, StreamExt};
 
 /// Reads one body.
 pub(super) struct Lines<S> {
     body: S,
-    buffer: BytesMut,
-    /// The buffer's first bytes that are known to hold no newline.
-    searched: usize,
+    cutter: Cutter,
 }
 
 /// Why there is no further line.
@@ -32,27 +30,22 @@ where
     E: std::fmt::Display,
 {
     pub(super) fn new(body: S) -> Self {
-        Self { body, buffer: BytesMut::new(), searched: 0 }
+        Self { body, cutter: Cutter::default() }
     }
 
     /// The next line with its newline. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Result<BytesMut, NoLine> {
+    pub(super) async fn next(&mut self) -> Result<Vec<u8>, NoLine> {
         loop {
-            let newline = self.buffer.iter().skip(self.searched).position(|byte| *byte == b'\n');
-            let length = newline.map_or(self.buffer.len(), |at| self.searched + at + 1);
-            if length > MAX_LINE {
-                return Err(NoLine::TooLong);
+            if let Some(line) = self.cutter.next_line().map_err(|_| NoLine::TooLong)? {
+                return Ok(line.to_vec());
             }
-            if newline.is_some() {
-                self.searched = 0;
-                return Ok(self.buffer.split_to(length));
-            }
-            self.searched = length;
             match self.body.next().await {
-                Some(Ok(piece)) => self.buffer.extend_from_slice(&piece),
+                Some(Ok(piece)) => self.cutter.feed(&piece),
                 Some(Err(error)) => return Err(NoLine::Broken(error.to_string())),
-                None if self.buffer.is_empty() => return Err(NoLine::End),
-                None => return Err(NoLine::Broken("it ended within a message".into())),
+                None if self.cutter.is_within_a_line() => {
+                    return Err(NoLine::Broken("it ended within a message".into()));
+                }
+                None => return Err(NoLine::End),
             }
         }
     }
@@ -61,8 +54,6 @@ where
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
-
-    use proptest::prelude::*;
 
     use super::*;
 
@@ -77,38 +68,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_longest_line_is_let_through() {
-        let mut lines = lines(vec![vec![b'x'; MAX_LINE - 1], vec![b'\n']]);
-        assert_eq!(lines.next().await.unwrap().len(), MAX_LINE);
-        assert!(matches!(lines.next().await, Err(NoLine::End)));
-    }
-
-    #[tokio::test]
-    async fn half_a_line_at_the_end_is_no_message() {
+    async fn a_body_ends_between_two_lines_or_breaks() {
         assert!(matches!(lines(vec![b"abc".to_vec()]).next().await, Err(NoLine::Broken(_))));
-    }
-
-    proptest! {
-        #[test]
-        fn lines_do_not_depend_on_how_they_arrive(text in "[a-z\n]{0,200}", cuts in prop::collection::vec(1usize..20, 0..40)) {
-            let text = format!("{text}\n").into_bytes();
-            let mut pieces = Vec::new();
-            let mut rest = text.as_slice();
-            for cut in cuts {
-                let (piece, after) = rest.split_at(cut.min(rest.len()));
-                pieces.push(piece.to_vec());
-                rest = after;
-            }
-            pieces.push(rest.to_vec());
-            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            let got = runtime.block_on(async {
-                let mut lines = lines(pieces);
-                let mut got = Vec::new();
-                while let Ok(line) = lines.next().await { got.push(line.to_vec()); }
-                got
-            });
-            let want: Vec<Vec<u8>> = text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
-            prop_assert_eq!(got, want);
-        }
+        let mut whole = lines(vec![b"ab".to_vec(), b"c\nd\n".to_vec()]);
+        assert_eq!(whole.next().await.unwrap(), b"abc\n");
+        assert_eq!(whole.next().await.unwrap(), b"d\n");
+        assert!(matches!(whole.next().await, Err(NoLine::End)));
     }
 }

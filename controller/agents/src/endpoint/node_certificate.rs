@@ -27,7 +27,11 @@ pub(super) async fn issue(
         shared.hosts.deploying(host, request.work_id).await.map_err(|refused| Refuse::by_authority(&host, refused))?;
     let who = AgentIdentity { host, role: RoleIdentity::Node { claim: claim.clone() } };
     let issued = shared.site.issue(&csr, &who, OffsetDateTime::now_utc()).map_err(Refuse::internal)?;
-    shared.enrolments.node(host, issued.key);
+    shared
+        .hosts
+        .certified(host, &claim, &issued.key.to_hex())
+        .await
+        .map_err(|refused| Refuse::by_authority(&host, refused))?;
     tracing::info!(peer = %agent.address, %host, claim, key = %issued.key, "a node certificate is issued");
     Ok(Json(NodeCertificateResponse { certificate: issued.certificate }))
 }

@@ -37,17 +37,23 @@ impl FromRequestParts<Shared> for Agent {
             Some(Err(error)) => return Err(Refuse::unauthorised(error)),
             Some(Ok(certificate)) => certificate.clone(),
         };
-        let (current, newer) = match who.role {
-            RoleIdentity::Ramdisk { boot } => (shared.enrolments.is_current(boot, key), "enrolled for this boot"),
-            RoleIdentity::Node { .. } => {
-                (shared.enrolments.is_current_node(who.host, key), "been certified for this host's system")
-            }
-        };
-        if !current {
-            return Err(Refuse::forbidden(format_args!("another key has {newer} since")));
+        if let RoleIdentity::Ramdisk { boot } = who.role
+            && !shared.enrolments.is_current(boot, key)
+        {
+            return Err(Refuse::forbidden("another key has enrolled for this boot since"));
         }
-        shared.hosts.authorise(&who).await.map_err(|refused| Refuse::by_authority(&who.host, refused))?;
+        authorise(shared, &who, key).await?;
         Ok(Self { who, key, address: peer.address })
+    }
+}
+
+/// Do the objects of this moment stand behind this name and this key?
+pub(super) async fn authorise(shared: &Shared, who: &AgentIdentity, key: KeyDigest) -> Result<(), Refuse> {
+    let refuse = |refused| Refuse::by_authority(&who.host, refused);
+    shared.hosts.authorise(who).await.map_err(refuse)?;
+    match &who.role {
+        RoleIdentity::Ramdisk { .. } => Ok(()),
+        RoleIdentity::Node { claim } => shared.hosts.holds_key(who.host, claim, &key.to_hex()).await.map_err(refuse),
     }
 }
 

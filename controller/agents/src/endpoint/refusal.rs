@@ -15,11 +15,12 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("2");
 pub(super) struct Refuse {
     status: StatusCode,
     message: String,
+    speaks: Option<u32>,
 }
 
 impl Refuse {
     fn new(status: StatusCode, message: impl std::fmt::Display) -> Self {
-        Self { status, message: message.to_string() }
+        Self { status, message: message.to_string(), speaks: None }
     }
 
     /// Not proven who is asking.
@@ -40,6 +41,16 @@ impl Refuse {
     /// It contradicts what is so already.
     pub(super) fn conflict(message: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::CONFLICT, message)
+    }
+
+    /// The other side speaks no version that is spoken here.
+    pub(super) fn version(refusal: Refusal) -> Self {
+        Self { status: StatusCode::CONFLICT, message: refusal.message, speaks: refusal.speaks }
+    }
+
+    /// More than this endpoint takes.
+    pub(super) fn too_many(message: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, message)
     }
 
     /// It was good once.
@@ -66,8 +77,9 @@ impl Refuse {
 
 impl IntoResponse for Refuse {
     fn into_response(self) -> Response {
-        let retry = self.status == StatusCode::SERVICE_UNAVAILABLE;
-        let mut response = (self.status, Json(Refusal { message: self.message, retry })).into_response();
+        let retry = matches!(self.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS);
+        let refusal = Refusal { message: self.message, retry, speaks: self.speaks };
+        let mut response = (self.status, Json(refusal)).into_response();
         if retry {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }

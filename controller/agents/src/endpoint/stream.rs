@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{Version, header};
 use axum::response::{IntoResponse, Response};
-use bessemer_protocol::{Down, HEARTBEAT_SECONDS, Role, Up, encode_line};
+use bessemer_protocol::{Down, HEARTBEAT_SECONDS, Refusal, Role, Up, encode_line, negotiate};
 use bytes::Bytes;
 use futures::Stream;
 use tokio::sync::oneshot;
@@ -26,6 +26,9 @@ const HEARTBEAT: Duration = Duration::from_secs(HEARTBEAT_SECONDS);
 const SILENCE: Duration = Duration::from_secs(3 * HEARTBEAT_SECONDS);
 
 pub(super) async fn open(agent: Agent, State(shared): State<Shared>, request: Request) -> Result<Response, Refuse> {
+    if !shared.hub.is_leading() {
+        return Err(Refuse::later("this controller is not the leader: the stream goes to another one, or here later"));
+    }
     if request.version() != Version::HTTP_2 {
         return Err(Refuse::bad_request("the stream runs both ways at once, which needs HTTP/2"));
     }
@@ -46,26 +49,53 @@ pub(super) async fn open(agent: Agent, State(shared): State<Shared>, request: Re
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response())
 }
 
+/// How the controller answers hello.
+enum Greeting {
+    /// With this message, and then with what the hub has for the agent.
+    Welcome(Down, Outgoing),
+    /// With a reason, and nothing more.
+    Refused(Refusal),
+}
+
+/// The first version in which a refusal has a message of its own.
+const REFUSALS_SINCE: u32 = 2;
+
 /// Reads the agent's lines until something ends the stream; says what.
-async fn up<S, E>(agent: Agent, shared: Shared, mut lines: Lines<S>, ready: oneshot::Sender<Outgoing>) -> String
+async fn up<S, E>(agent: Agent, shared: Shared, mut lines: Lines<S>, ready: oneshot::Sender<Greeting>) -> String
 where
     S: Stream<Item = Result<Bytes, E>> + Unpin,
     E: std::fmt::Display,
 {
     let hello = match next(&mut lines).await {
-        Ok(Up::Hello { role, agent_version, identity: _, items }) => Hello { role, agent_version, items },
+        Ok(Up::Hello { role, agent_version, identity: _, items, protocol }) => {
+            (Hello { role, agent_version, items }, protocol)
+        }
         Ok(_) => return "its first message is not hello".into(),
         Err(why) => return why,
+    };
+    let (hello, theirs) = hello;
+    let refuse = |ready: oneshot::Sender<Greeting>, refusal: Refusal| {
+        let why = refusal.message.clone();
+        if theirs >= REFUSALS_SINCE {
+            // Gone if the agent has closed it meanwhile.
+            let _ = ready.send(Greeting::Refused(refusal));
+        }
+        why
+    };
+    let protocol = match negotiate("agent", theirs) {
+        Ok(protocol) => protocol,
+        Err(refusal) => return refuse(ready, refusal),
     };
     let certified = match agent.who.role {
         RoleIdentity::Ramdisk { .. } => Role::Ramdisk,
         RoleIdentity::Node { .. } => Role::Node,
     };
     if hello.role != certified {
-        return format!("it says that it is a {:?}, its certificate {certified:?}", hello.role);
+        let why = format!("it says that it is a {:?}, its certificate {certified:?}", hello.role);
+        return refuse(ready, Refusal::new(why, false));
     }
     let Ok((attached, outgoing)) = shared.hub.attach(&agent.who, agent.key, hello) else {
-        return "its certificate was ended".into();
+        return refuse(ready, Refusal::new("its certificate was ended", false));
     };
     if let RoleIdentity::Ramdisk { boot } = agent.who.role {
         shared.enrolments.used(boot, agent.who.host, agent.key);
@@ -73,7 +103,11 @@ where
     let end = outgoing.end.clone();
     // Whatever ends this half ends the other.
     let _ends = end.clone().drop_guard();
-    if ready.send(outgoing).is_err() {
+    let first = match protocol {
+        1 => Down::Heartbeat,
+        _ => Down::Welcome { protocol, ca: shared.site.trusted_pem(), controllers: shared.controllers.to_vec() },
+    };
+    if ready.send(Greeting::Welcome(first, outgoing)).is_err() {
         return "the agent closed it".into();
     }
     tokio::select! {
@@ -109,19 +143,24 @@ where
 }
 
 /// What goes down: nothing before the agent's hello, then messages as they come and heartbeats in between.
-fn down(attached: oneshot::Receiver<Outgoing>) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
+fn down(attached: oneshot::Receiver<Greeting>) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
     enum State {
-        Greeting(oneshot::Receiver<Outgoing>),
+        Greeting(oneshot::Receiver<Greeting>),
         Open(Outgoing, DropGuard),
+        Over,
     }
     futures::stream::unfold(State::Greeting(attached), |state| async move {
         let (mut outgoing, guard) = match state {
             State::Greeting(attached) => {
-                let outgoing = attached.await.ok()?;
-                let guard = outgoing.end.clone().drop_guard();
-                // Says that hello was heard.
-                return Some((Ok(line(&Down::Heartbeat)?), State::Open(outgoing, guard)));
+                return match attached.await.ok()? {
+                    Greeting::Welcome(first, outgoing) => {
+                        let guard = outgoing.end.clone().drop_guard();
+                        Some((Ok(line(&first)?), State::Open(outgoing, guard)))
+                    }
+                    Greeting::Refused(refusal) => Some((Ok(line(&Down::Refused(refusal))?), State::Over)),
+                };
             }
+            State::Over => return None,
             State::Open(outgoing, guard) => (outgoing, guard),
         };
         let message = tokio::select! {
@@ -147,7 +186,7 @@ fn line(message: &Down) -> Option<Bytes> {
 mod tests {
     use std::sync::Arc;
 
-    use bessemer_protocol::{BootId, Bootstrap, HardwareIdentity, HostId, WorkId};
+    use bessemer_protocol::{BootId, Bootstrap, HardwareIdentity, HostId, PROTOCOL_VERSION, WorkId};
     use bessemer_reconcilers::outside::{AgentHub, AgentIdentity, HostAuthority, Refused};
     use futures::StreamExt;
 
@@ -169,9 +208,16 @@ mod tests {
         async fn deploying(&self, _: HostId, _: WorkId) -> Result<String, Refused> {
             Err(Refused::for_good("no"))
         }
+        async fn certified(&self, _: HostId, _: &str, _: &str) -> Result<(), Refused> {
+            Err(Refused::for_good("no"))
+        }
+        async fn holds_key(&self, _: HostId, _: &str, _: &str) -> Result<(), Refused> {
+            Err(Refused::for_good("no"))
+        }
         async fn bootstrap(&self, _: HostId, _: &str) -> Result<Bootstrap, Refused> {
             Err(Refused::for_good("no"))
         }
+        async fn contested(&self, _: HostId, _: BootId) {}
     }
 
     fn hello() -> Bytes {
@@ -180,6 +226,7 @@ mod tests {
             agent_version: "0.1.0".into(),
             identity: HardwareIdentity::default(),
             items: vec![],
+            protocol: PROTOCOL_VERSION,
         };
         encode_line(&hello).unwrap().into()
     }
@@ -191,6 +238,8 @@ mod tests {
             hosts: Arc::new(Nobody),
             hub: Hub::new(),
             enrolments: Arc::default(),
+            discovery: Arc::default(),
+            controllers: Arc::default(),
         };
         let who = AgentIdentity { host: HostId::random(), role: RoleIdentity::Ramdisk { boot: BootId::random() } };
         (Agent { who, key: KeyDigest::of(b"key"), address: ([192, 0, 2, 1], 1).into() }, shared)

@@ -8,6 +8,7 @@ mod session;
 mod view;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -23,10 +24,10 @@ use changes::Changes;
 use session::Session;
 
 /// All agents of this controller.
-#[derive(Default)]
 pub struct Hub {
     hosts: Mutex<HashMap<HostId, Host>>,
     changes: Changes,
+    leading: AtomicBool,
 }
 
 #[derive(Default)]
@@ -42,9 +43,22 @@ struct Host {
 pub(crate) struct Ended;
 
 impl Hub {
-    /// No agents yet.
+    /// No agents yet, and leading.
     pub fn new() -> Arc<Self> {
-        Arc::default()
+        Arc::new(Self { hosts: Mutex::default(), changes: Changes::default(), leading: AtomicBool::new(true) })
+    }
+
+    /// Whether this controller is the one that acts. One that is not refuses streams for now and ends those it has, so
+    /// that all agents are where the work comes from.
+    pub fn lead(&self, leading: bool) {
+        self.leading.store(leading, Ordering::SeqCst);
+        if !leading {
+            self.close();
+        }
+    }
+
+    pub(crate) fn is_leading(&self) -> bool {
+        self.leading.load(Ordering::SeqCst)
     }
 
     /// Takes a new stream in; an older one of the same host ends.

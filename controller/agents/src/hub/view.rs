@@ -50,6 +50,21 @@ pub(super) fn apply(view: &mut AgentView, message: Up) {
             }
         }
         Up::Node(report) => view.node = Some(report),
+        Up::Log { lines } => log(view, &lines),
+    }
+}
+
+fn log(view: &mut AgentView, lines: &[String]) {
+    for line in lines {
+        view.log_tail.push_str(line);
+        view.log_tail.push('\n');
+    }
+    let surplus = view.log_tail.len().saturating_sub(AgentView::LOG_TAIL);
+    if surplus > 0 {
+        // From the next line's beginning on, which is also between two characters.
+        let from =
+            view.log_tail.bytes().skip(surplus).position(|byte| byte == b'\n').map_or(surplus, |at| surplus + at + 1);
+        view.log_tail = view.log_tail.get(from..).unwrap_or_default().to_owned();
     }
 }
 
@@ -58,4 +73,21 @@ fn item(view: &mut AgentView, id: bessemer_protocol::WorkId) -> Option<&mut Item
         return None;
     }
     Some(view.items.entry(id).or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_console_the_newest_whole_lines_are_kept() {
+        let mut view = AgentView::default();
+        for number in 0..10_000 {
+            apply(&mut view, Up::Log { lines: vec![format!("{number} ü")] });
+        }
+        assert!(view.log_tail.len() <= AgentView::LOG_TAIL);
+        assert!(view.log_tail.len() > AgentView::LOG_TAIL - 20);
+        assert!(view.log_tail.ends_with("9998 ü\n9999 ü\n"));
+        assert!(view.log_tail.lines().next().unwrap().ends_with(" ü"), "the first line is whole");
+    }
 }

@@ -2,6 +2,7 @@
 //! enrolment tokens. Both live in one Secret that the embedding program keeps; nothing else here is state.
 
 mod issue;
+mod once;
 mod overlay;
 mod secret;
 mod serving;
@@ -51,6 +52,9 @@ pub enum SiteError {
     /// The name to be certified has no text form.
     #[error(transparent)]
     Identity(#[from] InvalidIdentity),
+    /// A certificate that is none of this site's.
+    #[error("the certificate is not of this site: {0}")]
+    Foreign(String),
     /// The signature could not be made.
     #[error("cannot sign: {0}")]
     Sign(String),
@@ -64,6 +68,9 @@ pub struct SiteAuthority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
     certificate_pem: String,
+    /// CAs that agents and this endpoint trust besides the one that signs.
+    also_trusted: Vec<CertificateDer<'static>>,
+    also_trusted_pem: String,
     token_key: hmac::Key,
 }
 
@@ -85,23 +92,35 @@ impl SiteAuthority {
             return Err(ca(&"the key is not the certificate's"));
         }
         let issuer = Issuer::from_ca_cert_der(&certificate, key).map_err(|error| ca(&error))?;
+        let also_trusted = CertificateDer::pem_slice_iter(secret.also_trusted_pem.as_bytes())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| ca(&error))?;
         Ok(Self {
             issuer,
             certificate,
+            also_trusted,
+            also_trusted_pem: secret.also_trusted_pem.clone(),
             certificate_pem: secret.certificate_pem.clone(),
             token_key: hmac::Key::new(hmac::HMAC_SHA256, &secret.token_key),
         })
     }
 
-    /// The CA certificate, PEM: what agents pin.
+    /// The CA that signs, PEM.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
+    }
+
+    /// Every CA that agents shall trust, PEM: the one that signs, and others while it is being replaced.
+    pub fn trusted_pem(&self) -> String {
+        format!("{}{}", self.certificate_pem, self.also_trusted_pem)
     }
 
     /// The roots that agents' certificates are verified against.
     pub(crate) fn roots(&self) -> Result<Arc<RootCertStore>, SiteError> {
         let mut roots = RootCertStore::empty();
-        roots.add(self.certificate.clone()).map_err(|error| SiteError::Ca(error.to_string()))?;
+        for certificate in std::iter::once(&self.certificate).chain(&self.also_trusted) {
+            roots.add(certificate.clone()).map_err(|error| SiteError::Ca(error.to_string()))?;
+        }
         Ok(Arc::new(roots))
     }
 

@@ -15,8 +15,25 @@ impl SiteAuthority {
     pub fn overlay(&self, boot: BootId, controllers: &[String], issued: i64) -> Result<Vec<u8>, SiteError> {
         let config = BootConfig {
             controllers: controllers.to_vec(),
-            ca: self.certificate_pem().to_owned(),
+            ca: self.trusted_pem(),
             token: self.token(boot),
+            boot_id: boot,
+            time: issued,
+            network: None,
+        };
+        Ok(serde_json::to_vec(&config)?)
+    }
+
+    /// The same for a machine that nobody knows: it holds no token, so that all it can do is to report its hardware
+    /// ([`bessemer_protocol::DiscoverRequest`]). `boot` is good for nothing but telling two such boots apart.
+    ///
+    /// # Errors
+    /// See [`Self::overlay`].
+    pub fn discovery_overlay(&self, boot: BootId, controllers: &[String], issued: i64) -> Result<Vec<u8>, SiteError> {
+        let config = BootConfig {
+            controllers: controllers.to_vec(),
+            ca: self.trusted_pem(),
+            token: String::new(),
             boot_id: boot,
             time: issued,
             network: None,

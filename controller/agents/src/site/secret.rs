@@ -21,6 +21,9 @@ pub struct SiteSecret {
     pub certificate_pem: String,
     /// Its private key, PKCS#8 PEM.
     pub key_pem: String,
+    /// Other CAs that are trusted as well, PEM one after the other: the next one before it is put to use, the last one
+    /// for as long as certificates of it are about. Empty for a site that has had one CA only.
+    pub also_trusted_pem: String,
     /// Key that enrolment tokens are derived with.
     pub token_key: Vec<u8>,
 }
@@ -49,7 +52,12 @@ impl SiteSecret {
         SystemRandom::new()
             .fill(&mut token_key)
             .map_err(|_| SiteError::Sign("the system gives no randomness".into()))?;
-        Ok(Self { certificate_pem: certificate.pem(), key_pem: key.serialize_pem(), token_key })
+        Ok(Self {
+            certificate_pem: certificate.pem(),
+            key_pem: key.serialize_pem(),
+            also_trusted_pem: String::new(),
+            token_key,
+        })
     }
 }
 

@@ -49,15 +49,23 @@ async fn a_machine_reset_before_its_stream_enrols_anew_and_the_first_certificate
 }
 
 #[tokio::test]
-async fn a_second_key_is_refused_while_the_first_is_connected() {
+async fn a_second_key_while_the_first_is_connected_ends_both() {
     let (site, host) = (Site::start().await, HostId::random());
     let boot = site.boot(host);
-    let stream = Stream::open(&site, &site.ramdisk(&boot).await).await;
+    let first = site.ramdisk(&boot).await;
+    let mut stream = Stream::open(&site, &first).await;
     stream.say(&hello(Role::Ramdisk)).await;
     site.view(host, |view| view.connected).await;
-    let (status, _) = refused(site.enrol(&boot, &KeyPair::generate().unwrap()).await).await;
-    assert_eq!(status, StatusCode::CONFLICT);
-    site.view(host, |view| view.connected).await;
+    let second = KeyPair::generate().unwrap();
+    for _ in 0..2 {
+        let (status, refusal) = refused(site.enrol(&boot, &second).await).await;
+        assert_eq!(status, StatusCode::CONFLICT);
+        assert!(refusal.message.contains("two keys came for this boot") && !refusal.retry, "{refusal:?}");
+    }
+    assert_eq!(stream.hear().await, None);
+    site.view(host, |view| !view.connected).await;
+    assert_eq!(first.post(site.url("/v1/stream")).send().await.unwrap().status(), StatusCode::FORBIDDEN);
+    assert_eq!(*site.objects.contested.lock().unwrap(), [boot.boot_id], "people are told once");
 }
 
 #[tokio::test]
@@ -81,18 +89,6 @@ async fn what_the_objects_refuse_is_refused() {
     site.objects.over.lock().unwrap().insert(boot.boot_id);
     let (status, refusal) = refused(site.enrol(&boot, &key).await).await;
     assert_eq!((status, refusal.message.as_str()), (StatusCode::FORBIDDEN, "that boot is over"));
-}
-
-#[tokio::test]
-async fn another_protocol_version_is_named() {
-    let (site, key) = (Site::start().await, KeyPair::generate().unwrap());
-    let boot = site.boot(HostId::random());
-    let mut request = request(&boot, &key);
-    request.protocol += 1;
-    let answer = site.client(&boot.ca, None).post(site.url("/v1/enrol")).json(&request).send().await.unwrap();
-    let (status, refusal) = refused(answer).await;
-    assert_eq!(status, StatusCode::CONFLICT);
-    assert!(refusal.message.contains("protocol 2"), "{refusal:?}");
 }
 
 #[tokio::test]

@@ -10,6 +10,9 @@
 )]
 
 mod certificates;
+mod discovery;
 mod enrolment;
+mod renewal;
 mod site;
 mod streams;
+mod versions;

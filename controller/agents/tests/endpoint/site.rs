@@ -1,13 +1,14 @@
 //! One endpoint, the objects behind it, and agents to talk to it.
 
 use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bessemer_agents::{Endpoint, Hub, SiteAuthority, SiteSecret};
 use bessemer_protocol::{
-    BootConfig, BootId, Bootstrap, CONTROLLER_NAME, Down, EnrolRequest, EnrolResponse, HardwareIdentity, HostId,
-    PROTOCOL_VERSION, Role, Up, WorkId, decode_line, encode_line,
+    BootConfig, BootId, Bootstrap, CONTROLLER_NAME, DiscoverRequest, DiscoverResponse, Down, EnrolRequest,
+    EnrolResponse, HardwareIdentity, HostId, PROTOCOL_VERSION, Role, Up, WorkId, decode_line, encode_line,
 };
 use bessemer_reconcilers::outside::{AgentHub, AgentIdentity, AgentView, HostAuthority, Refused, RoleIdentity};
 use bytes::Bytes;
@@ -27,6 +28,10 @@ pub struct Objects {
     pub deploying: Mutex<Option<WorkId>>,
     pub bootstrap: Mutex<Option<Bootstrap>>,
     pub admitted: Mutex<Vec<(BootId, String)>>,
+    pub node_key: Mutex<Option<String>>,
+    pub released: Mutex<bool>,
+    pub contested: Mutex<Vec<BootId>>,
+    pub discovered: Mutex<Option<Vec<DiscoverRequest>>>,
 }
 
 #[async_trait::async_trait]
@@ -45,6 +50,7 @@ impl HostAuthority for Objects {
             RoleIdentity::Ramdisk { boot } if self.over.lock().unwrap().contains(boot) => {
                 Err(Refused::for_good("that boot is over"))
             }
+            RoleIdentity::Node { .. } if *self.released.lock().unwrap() => Err(Refused::for_good("released")),
             RoleIdentity::Node { claim } if claim != CLAIM => Err(Refused::for_good("claimed by another")),
             _ => Ok(()),
         }
@@ -55,6 +61,32 @@ impl HostAuthority for Objects {
             Ok(CLAIM.to_owned())
         } else {
             Err(Refused::for_good("that deploy is not open"))
+        }
+    }
+
+    async fn certified(&self, _host: HostId, _claim: &str, key: &str) -> Result<(), Refused> {
+        *self.node_key.lock().unwrap() = Some(key.to_owned());
+        Ok(())
+    }
+
+    async fn holds_key(&self, _host: HostId, _claim: &str, key: &str) -> Result<(), Refused> {
+        match self.node_key.lock().unwrap().as_deref() {
+            Some(known) if known != key => Err(Refused::for_good("another key has been certified since")),
+            _ => Ok(()),
+        }
+    }
+
+    async fn contested(&self, _host: HostId, boot: BootId) {
+        self.contested.lock().unwrap().push(boot);
+    }
+
+    async fn discovered(&self, _from: IpAddr, report: &DiscoverRequest) -> Result<DiscoverResponse, Refused> {
+        match self.discovered.lock().unwrap().as_mut() {
+            None => Err(Refused::for_good("discovery is off")),
+            Some(reports) => {
+                reports.push(report.clone());
+                Ok(DiscoverResponse { again_after_seconds: Some(60) })
+            }
         }
     }
 
@@ -83,9 +115,10 @@ impl Site {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let authority = Arc::new(SiteAuthority::open(&secret).unwrap());
         let hub = Hub::new();
-        let endpoint = Endpoint::bind("127.0.0.1:0".parse().unwrap(), authority.clone(), objects.clone(), hub.clone())
-            .await
-            .unwrap();
+        let address = "127.0.0.1:0".parse().unwrap();
+        let controllers = ["https://192.0.2.1:8444".to_owned()];
+        let endpoint =
+            Endpoint::bind(address, authority.clone(), objects.clone(), hub.clone(), &controllers).await.unwrap();
         let port = endpoint.address().unwrap().port();
         let shutdown = CancellationToken::new();
         tokio::spawn(endpoint.run(shutdown.clone()));
@@ -104,10 +137,10 @@ impl Site {
         format!("https://{CONTROLLER_NAME}:{}{path}", self.port)
     }
 
-    /// An HTTPS client that pins `ca` and may show a certificate.
+    /// An HTTPS client that pins `ca`, one or several, and may show a certificate.
     pub fn client(&self, ca: &str, identity: Option<(&str, &KeyPair)>) -> Client {
         let mut builder = Client::builder()
-            .tls_certs_only([Certificate::from_pem(ca.as_bytes()).unwrap()])
+            .tls_certs_only(Certificate::from_pem_bundle(ca.as_bytes()).unwrap())
             .resolve(CONTROLLER_NAME, ([127, 0, 0, 1], self.port).into())
             .connect_timeout(Duration::from_secs(5));
         if let Some((certificate, key)) = identity {
@@ -163,7 +196,13 @@ pub fn request(boot: &BootConfig, key: &KeyPair) -> EnrolRequest {
 }
 
 pub fn hello(role: Role) -> Up {
-    Up::Hello { role, agent_version: "0.1.0".into(), identity: HardwareIdentity::default(), items: vec![] }
+    hello_of(role, PROTOCOL_VERSION)
+}
+
+/// From an agent that speaks `protocol` at most.
+pub fn hello_of(role: Role, protocol: u32) -> Up {
+    let (agent_version, identity) = ("0.1.0".into(), HardwareIdentity::default());
+    Up::Hello { role, agent_version, identity, items: vec![], protocol }
 }
 
 /// An open stream, as an agent has it.
@@ -182,6 +221,18 @@ impl Stream {
         Self { up, down: answer.bytes_stream().boxed(), buffer: Vec::new() }
     }
 
+    /// The very first message.
+    pub async fn first(&mut self) -> Down {
+        loop {
+            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.buffer.drain(..=end).collect();
+                return decode_line(&line).unwrap();
+            }
+            let piece = tokio::time::timeout(Duration::from_secs(10), self.down.next()).await.unwrap();
+            self.buffer.extend_from_slice(&piece.unwrap().unwrap());
+        }
+    }
+
     pub async fn say(&self, message: &Up) {
         self.say_bytes(encode_line(message).unwrap()).await;
     }
@@ -197,7 +248,7 @@ impl Stream {
                 while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                     let line: Vec<u8> = self.buffer.drain(..=end).collect();
                     match decode_line(&line).unwrap() {
-                        Down::Heartbeat => {}
+                        Down::Heartbeat | Down::Welcome { .. } => {}
                         message => return Some(message),
                     }
                 }

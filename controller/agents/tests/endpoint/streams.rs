@@ -54,10 +54,10 @@ async fn what_the_agent_remembers_is_known_from_its_hello() {
     let client = site.ramdisk(&site.boot(host)).await;
     let stream = Stream::open(&site, &client).await;
     let outcome = Outcome::Done { report: Report::Leaving(LeaveReport { how: LeaveHow::Reboot, detail: None }) };
-    let Up::Hello { role, agent_version, identity, .. } = hello(Role::Ramdisk) else { panic!("no hello") };
+    let Up::Hello { role, agent_version, identity, protocol, .. } = hello(Role::Ramdisk) else { panic!("no hello") };
     let items = vec![bessemer_protocol::ItemState { work_id: WorkId::random(), outcome: Some(outcome.clone()) }];
     let id = items[0].work_id;
-    stream.say(&Up::Hello { role, agent_version, identity, items }).await;
+    stream.say(&Up::Hello { role, agent_version, identity, items, protocol }).await;
     let view = site.view(host, |view| view.connected).await;
     assert_eq!(view.items[&id].outcome, Some(outcome));
     assert_eq!(view.agent_version.as_deref(), Some("0.1.0"));
@@ -79,10 +79,8 @@ async fn a_node_reports() {
     stream.say(&hello(Role::Node)).await;
     let report = NodeReport {
         hostname: "r7-u12".into(),
-        addresses: vec![],
-        provider_id: None,
         phase: NodePhase::Kubeadm { command: "init".into(), kubeadm_phase: "certs".into() },
-        warnings: vec![],
+        ..NodeReport::default()
     };
     stream.say(&Up::Node(report.clone())).await;
     let view = site.view(host, |view| view.node.is_some()).await;
@@ -127,6 +125,7 @@ async fn a_disconnected_key_does_not_come_back() {
     site.view(host, |view| !view.connected).await;
     let mut again = Stream::open(&site, &client).await;
     again.say(&hello(Role::Ramdisk)).await;
+    assert!(matches!(again.hear().await, Some(Down::Refused(_))));
     assert_eq!(again.hear().await, None);
 }
 
@@ -148,7 +147,9 @@ async fn a_stream_begins_with_hello_of_the_certificates_role() {
     for first in [Up::Heartbeat, hello(Role::Node)] {
         let mut stream = Stream::open(&site, &client).await;
         stream.say(&first).await;
-        assert_eq!(stream.hear().await, None);
+        while let Some(heard) = stream.hear().await {
+            assert!(matches!(heard, Down::Refused(_)), "{heard:?}");
+        }
         assert!(!site.hub.view(&host).connected);
     }
 }

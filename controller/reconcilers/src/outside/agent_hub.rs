@@ -25,6 +25,13 @@ pub struct AgentView {
     pub items: HashMap<WorkId, ItemView>,
     /// The node role's last report.
     pub node: Option<NodeReport>,
+    /// The last lines of the agent's console, each with its newline; at most [`Self::LOG_TAIL`] bytes.
+    pub log_tail: String,
+}
+
+impl AgentView {
+    /// Longest [`Self::log_tail`], in bytes.
+    pub const LOG_TAIL: usize = 16 << 10;
 }
 
 /// One work item as its agent last told of it.

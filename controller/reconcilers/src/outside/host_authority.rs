@@ -1,7 +1,9 @@
 //! What the agents' endpoint asks before it lets anyone in.
 
+use std::net::IpAddr;
+
 use async_trait::async_trait;
-use bessemer_protocol::{BootId, Bootstrap, HardwareIdentity, HostId, WorkId};
+use bessemer_protocol::{BootId, Bootstrap, DiscoverRequest, DiscoverResponse, HardwareIdentity, HostId, WorkId};
 
 /// Who a client certificate says its holder is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,9 +74,37 @@ pub trait HostAuthority: Send + Sync {
     /// [`Refused`] if that item is not open.
     async fn deploying(&self, host: HostId, work: WorkId) -> Result<String, Refused>;
 
+    /// A node certificate for this claim is about to be handed out, for the key of this digest (SHA-256 of its
+    /// SubjectPublicKeyInfo, lower-case hexadecimal). Remembers it in place of any earlier one: the disk that held that
+    /// one is being written anew.
+    ///
+    /// # Errors
+    /// [`Refused`] when it cannot be remembered; the certificate is then withheld.
+    async fn certified(&self, host: HostId, claim: &str, key: &str) -> Result<(), Refused>;
+
+    /// Is this the key that was last [`Self::certified`] for the claim? Yes, too, when none is remembered, as of a host
+    /// whose record was deleted.
+    ///
+    /// # Errors
+    /// [`Refused`] for another key.
+    async fn holds_key(&self, host: HostId, claim: &str, key: &str) -> Result<(), Refused>;
+
     /// The bootstrap data for the host's claim.
     ///
     /// # Errors
     /// [`Refused`]; with `retry` while the data does not exist yet.
     async fn bootstrap(&self, host: HostId, claim: &str) -> Result<Bootstrap, Refused>;
+
+    /// Two keys came for one boot while the first was connected: something else has the boot's token. The endpoint has
+    /// ended both; this tells people, and lets the host be booted anew.
+    async fn contested(&self, host: HostId, boot: BootId);
+
+    /// A machine without token or certificate says what it is. The default is a site without discovery.
+    ///
+    /// # Errors
+    /// [`Refused`] where discovery is off, or no more machines are taken in.
+    async fn discovered(&self, from: IpAddr, report: &DiscoverRequest) -> Result<DiscoverResponse, Refused> {
+        let (_, _) = (from, report);
+        Err(Refused::for_good("discovery is off at this site: register the machine's MAC as a BareMetalHost"))
+    }
 }

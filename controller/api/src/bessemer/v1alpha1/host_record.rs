@@ -37,6 +37,8 @@ pub struct HostRecordStatus {
     pub boot: Option<BootRecord>,
     /// The agent last heard.
     pub agent: Option<AgentRecord>,
+    /// The key of the installed system's certificate.
+    pub node_key: Option<NodeKeyRecord>,
     /// The last work item.
     pub work: Option<WorkRecord>,
     /// The image last written to the disk, as it was when it was written.
@@ -137,6 +139,17 @@ pub struct AgentRecord {
     pub boot_id: Option<String>,
     /// How far a node agent was.
     pub node_phase: Option<String>,
+}
+
+/// Which key stands for the installed system of a claim: bootstrap data goes to no other.
+#[api(no_default)]
+#[derive(Eq)]
+pub struct NodeKeyRecord {
+    /// `<namespace>/<metal3machine>`.
+    pub claim: String,
+    /// SHA-256 of its SubjectPublicKeyInfo.
+    #[text(64..=64, SHA256)]
+    pub sha256: String,
 }
 
 /// One attempt at one work item, written before it is sent.

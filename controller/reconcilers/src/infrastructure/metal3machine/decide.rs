@@ -142,8 +142,12 @@ fn follow(seen: &Observed, host: &BareMetalHost, object: &mut Metal3Machine) -> 
     if let Some(kind) = status.error_type {
         return wanted("Ready", false, "HostError", format!("host {name}: {kind}: {}", status.error_message));
     }
-    if let Some(NodePhase::Failed { step, cause, tail }) = seen.node.as_ref().map(|node| &node.phase) {
+    if let Some(NodePhase::Failed { step, cause, tail, log }) = seen.node.as_ref().map(|node| &node.phase) {
         let output = if tail.is_empty() { String::new() } else { format!("; last output:\n{}", tail.join("\n")) };
+        let output = match log {
+            Some(path) => format!("{output}\nall of it is in {path} on the host"),
+            None => output,
+        };
         return wanted("Ready", false, BOOTSTRAP_FAILED, format!("host {name}: {step} failed: {cause}{output}"));
     }
     if status.provisioning.state == ProvisioningState::Provisioned

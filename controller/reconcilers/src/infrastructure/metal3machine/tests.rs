@@ -36,12 +36,13 @@ fn installed() -> Observed {
 
 fn node(phase: NodePhase) -> Option<NodeReport> {
     let addresses = vec![NodeAddress { kind: "InternalIP".to_owned(), address: "10.77.0.112".to_owned() }];
-    Some(NodeReport { hostname: "r7-u12".to_owned(), addresses, provider_id: None, phase, warnings: vec![] })
+    Some(NodeReport { hostname: "r7-u12".to_owned(), addresses, phase, ..NodeReport::default() })
 }
 
 #[test]
 fn what_the_node_said_outlives_a_restart_of_the_controller() {
-    let failed = || NodePhase::Failed { step: "kubeadm".to_owned(), cause: "exit 1".to_owned(), tail: Vec::new() };
+    let failed =
+        || NodePhase::Failed { step: "kubeadm".to_owned(), cause: "exit 1".to_owned(), tail: Vec::new(), log: None };
     for (phase, reason) in [(NodePhase::Done, "Ready"), (failed(), "BootstrapFailed")] {
         let mut seen = installed();
         seen.node = node(phase);

@@ -1,7 +1,7 @@
 //! Who may do what, by the objects as they are now: the answers to the agents' endpoint.
 
 use async_trait::async_trait;
-use bessemer_api::bessemer::{BootStep, BootTarget, HostRecord, HostRecordStatus, WorkKind};
+use bessemer_api::bessemer::{BootRecord, BootStep, BootTarget, HostRecord, HostRecordStatus, NodeKeyRecord, WorkKind};
 use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
 use bessemer_protocol::{BootId, Bootstrap, HardwareIdentity, HostId, WorkId};
 use jiff::Timestamp;
@@ -61,6 +61,50 @@ impl HostAuthority for Hosts {
                 host.name_any()
             ))
         })
+    }
+
+    async fn certified(&self, host: HostId, claim: &str, key: &str) -> Result<(), Refused> {
+        // A few times, as the reconciler writes progress into the same record meanwhile.
+        for _ in 0..5 {
+            let (name, _, record) = self.look_up_host(host).await?;
+            let Some(record) = record else { return Err(Refused::for_now(format!("host {name} has no record yet"))) };
+            let wanted = NodeKeyRecord { claim: claim.to_owned(), sha256: key.to_owned() };
+            let mut status = record.status.clone().unwrap_or_default();
+            if status.node_key.as_ref() == Some(&wanted) {
+                return Ok(());
+            }
+            status.node_key = Some(wanted);
+            let records: Api<HostRecord> = Api::namespaced(self.client().clone(), &name.namespace);
+            let after = HostRecord { status: Some(status), ..record.clone() };
+            match write(&records, &record, &after).await {
+                Ok(_) => return Ok(()),
+                Err(ReconcileError::Conflict { .. }) => {}
+                Err(error) => return Err(Refused::for_now(error.to_string())),
+            }
+        }
+        Err(Refused::for_now("the host's record is written by others all the time: ask again"))
+    }
+
+    async fn holds_key(&self, host: HostId, claim: &str, key: &str) -> Result<(), Refused> {
+        let (name, _, record) = self.look_up_host(host).await?;
+        check_key(&name, record.and_then(|record| record.status).unwrap_or_default().node_key.as_ref(), claim, key)
+    }
+
+    async fn contested(&self, host: HostId, boot: BootId) {
+        let Ok((key, _, Some(record))) = self.look_up_host(host).await else { return };
+        let mut status = record.status.clone().unwrap_or_default();
+        let words = "two keys came for this boot while the first was connected: neither is believed, and something else \
+                     on the boot network has its token";
+        status.tell(time(Timestamp::now()), "quarantine", words);
+        // The boot is over: its token opens nothing, and the host is booted anew.
+        if let Some(current) = status.boot.as_mut().filter(|current| current.id == boot.to_string()) {
+            current.expires = time(Timestamp::now());
+        }
+        let records: Api<HostRecord> = Api::namespaced(self.client().clone(), &key.namespace);
+        let after = HostRecord { status: Some(status), ..record.clone() };
+        if let Err(error) = write(&records, &record, &after).await {
+            tracing::warn!(host = %key, %boot, %error, "a contested boot is not in the host's record");
+        }
     }
 
     async fn bootstrap(&self, host: HostId, wanted: &str) -> Result<Bootstrap, Refused> {
@@ -163,11 +207,23 @@ fn check_boot(status: &HostRecordStatus, boot: BootId, now: Timestamp) -> Result
 fn check_ramdisk(host: &BareMetalHost, status: &HostRecordStatus, boot: BootId) -> Result<(), Refused> {
     let state = host.status.as_ref().map(|status| status.provisioning.state).unwrap_or_default();
     let current = status.boot.as_ref().filter(|current| current.id == boot.to_string());
-    let over = current.is_none_or(|current| current.target == BootTarget::PowerOff);
+    // After it has left, whoever shows the ramdisk's certificate is not the ramdisk.
+    let left = |current: &BootRecord| current.target == BootTarget::PowerOff || current.step == BootStep::Left;
+    let told = status.work.as_ref().is_some_and(|work| work.kind == WorkKind::Leave && work.outcome.is_some());
+    let over = told || current.is_none_or(left);
     if over || matches!(state, ProvisioningState::Provisioned | ProvisioningState::ExternallyProvisioned) {
         return Err(Refused::for_good(format!("boot {boot} of host {} is over", host.name_any())));
     }
     Ok(())
+}
+
+fn check_key(host: &Key, known: Option<&NodeKeyRecord>, claim: &str, key: &str) -> Result<(), Refused> {
+    match known.filter(|known| known.claim == claim) {
+        Some(known) if known.sha256 != key => Err(Refused::for_good(format!(
+            "another key has been certified for the system of host {host} since: this disk is not the one written last"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn check_claim(host: &BareMetalHost, wanted: &str) -> Result<(), Refused> {
@@ -209,8 +265,6 @@ fn api_trouble(error: &kube::Error) -> Refused {
 
 #[cfg(test)]
 mod tests {
-    use bessemer_api::bessemer::BootRecord;
-
     use super::*;
 
     #[test]
