@@ -92,7 +92,7 @@ mod tests {
             mode: *mode,
             content: Bytes::copy_from_slice(content.as_bytes()),
         });
-        Overlay { files: files.collect(), addresses: Vec::new() }
+        Overlay { files: files.collect(), ..Overlay::default() }
     }
 
     #[test]

@@ -120,6 +120,13 @@ pub trait HostDirectory: Send + Sync {
     /// What there is to fetch under a boot id.
     async fn overlay(&self, boot_id: &BootId) -> Result<BootFiles, DirectoryError>;
 
+    /// A boot was started `starts` times without the enrolment of its host, and is not started again: its target should
+    /// be [`BootTarget::PowerOff`] from now on, with this as the reason. Told once by each server.
+    async fn looping(&self, boot_id: &BootId, starts: u32) -> Result<(), DirectoryError> {
+        let _ = (boot_id, starts);
+        Ok(())
+    }
+
     /// Told of every exchange with anybody, known or not, answered or not, in the order of the answers. Must neither
     /// block nor grow without bound: strangers decide how often it is called. Serving something proves nothing about
     /// the machine's state: what it says of itself does.

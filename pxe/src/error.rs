@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use crate::config::InvalidConfig;
+use crate::media::{IsoError, UkiError};
 
 /// Why a boot server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +67,18 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// The UKI cannot be served.
+    #[error(transparent)]
+    Uki(#[from] UkiError),
+    /// The ISO cannot be served.
+    #[error(transparent)]
+    Iso(#[from] IsoError),
+    /// The certificate or key of TLS for firmware.
+    #[error("TLS for firmware: {0}")]
+    Tls(String),
+    /// A task of this crate's ended in a panic.
+    #[error("the boot server cannot start: {0}")]
+    Internal(String),
     /// A script template is broken, which only a change of this crate can cause.
     #[error("a boot script cannot be rendered")]
     Script(#[from] minijinja::Error),

@@ -25,6 +25,7 @@
 //! Each exchange is one [`Exchange`]: a structured `tracing` event, a count in [`Metrics`], and a call of
 //! [`HostDirectory::observed`].
 
+mod breaker;
 mod client;
 mod config;
 mod cpio;
@@ -34,10 +35,13 @@ mod directory;
 mod error;
 mod http;
 mod identity;
+mod media;
 mod metrics;
 mod overlay;
+mod pe;
 mod pool;
 mod prefix;
+mod programs;
 mod router_advert;
 mod script;
 mod server;
@@ -46,16 +50,21 @@ mod trace;
 
 pub use client::{ClientIdentity, Relay};
 pub use config::{
-    Config, Interface, InterfaceV6, InvalidConfig, Ipxe, Mode, Ramdisk, Reach, Route, Subnet, SubnetV6, TftpLimits,
+    Config, FirmwareTls, Http, HttpLimits, Interface, InterfaceV6, InvalidConfig, Ipxe, LoopLimits, Media, Mode,
+    Ramdisk, Reach, Route, Subnet, SubnetV6, TftpLimits,
 };
 pub use dhcp::{DecodeError as DhcpDecodeError, MessageType, Options as DhcpOptions, Packet as DhcpPacket};
 pub use directory::{BootTarget, DirectoryError, HostDirectory, Lease, LeaseV6};
 pub use error::Error;
 pub use identity::{BootId, ClientArch, InvalidIdentity, MacAddr};
+pub use media::{Iso, IsoError, Part as IsoPart, SLOT_MAGIC, Uki, UkiError};
 pub use metrics::{ExchangeCount, Metrics, Trouble};
 pub use overlay::{BootFiles, Overlay, OverlayFile};
+pub use pe::PeError;
 pub use pool::{InvalidPool, Pool, PoolExhausted};
 pub use prefix::{InvalidPrefix, Prefix};
+pub use programs::InvalidProgram;
+pub use script::{CustomScript, InvalidValue};
 pub use server::BootServer;
 pub use tftp::{DecodeError as TftpDecodeError, Packet as TftpPacket, fuzz as fuzz_tftp, served as tftp_files};
 pub use trace::{Answer, Exchange, Phase, Protocol};

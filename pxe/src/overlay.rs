@@ -22,6 +22,13 @@ pub struct Overlay {
     pub files: Vec<OverlayFile>,
     /// Only these addresses may fetch anything of this boot. Empty if no lease is known: then any may.
     pub addresses: Vec<IpAddr>,
+    /// Kernel arguments of this boot alone, merged by key into [`crate::Ramdisk::kernel_args`].
+    pub kernel_args: String,
+    /// The operator's own script for this host, or the URL of one (see [`crate::CustomScript`]), in the place of ours. If
+    /// it is wrong no script is served.
+    pub script: Option<String>,
+    /// This boot is by virtual media: its ISO is served, to whatever address the BMC has, and nothing else.
+    pub media: bool,
 }
 
 impl std::fmt::Debug for Overlay {

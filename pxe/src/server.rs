@@ -11,7 +11,9 @@ use tracing::info;
 use crate::config::Config;
 use crate::directory::HostDirectory;
 use crate::error::Error;
+use crate::identity::BootId;
 use crate::metrics::Metrics;
+use crate::script::Urls;
 use crate::trace::Observer;
 use crate::{dhcp, http, router_advert, tftp};
 
@@ -63,6 +65,12 @@ impl BootServer {
     /// Where the boot files are served: one address for each interface, in the configuration's order.
     pub fn http_addresses(&self) -> &[SocketAddrV4] {
         &self.http
+    }
+
+    /// Where a BMC finds the virtual-media ISO of a boot, for each interface. Served only if [`crate::Media::iso`] is set
+    /// and the boot's overlay is for media.
+    pub fn iso_urls(&self, boot_id: BootId) -> Vec<String> {
+        self.http.iter().map(|address| Urls::http(*address).iso(boot_id)).collect()
     }
 
     /// Counters since the start.

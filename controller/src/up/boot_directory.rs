@@ -59,7 +59,8 @@ impl HostDirectory for Directory {
             self.site.overlay(boot, &self.controllers, found.issued.as_second()).map_err(DirectoryError::new)?;
         let path = BOOT_CONFIG_PATH.trim_start_matches('/').to_owned();
         let files = vec![OverlayFile { path, mode: OVERLAY_MODE, content: content.into() }];
-        Ok(BootFiles::Ready(Overlay { files, addresses: found.address.map(Into::into).into_iter().collect() }))
+        let addresses = found.address.map(Into::into).into_iter().collect();
+        Ok(BootFiles::Ready(Overlay { files, addresses, ..Overlay::default() }))
     }
 }
 

@@ -169,6 +169,7 @@ async fn start_boot(
         ipxe: Ipxe { x64: ipxe, ..Ipxe::default() },
         ramdisk: Ramdisk { kernel, initrd: ramdisk, kernel_args: options.kernel_args.clone() },
         images_dir: options.images_dir.clone(),
+        ..bessemer_pxe::Config::default()
     };
     let boot = BootServer::start(config, Arc::new(directory), stop.clone()).await?;
     let boot_addresses = boot.http_addresses().iter().map(|address| format!("http://{address}"));

@@ -7,6 +7,8 @@ use std::time::Duration;
 use super::{Config, Interface, Mode, Reach, Subnet};
 use crate::pool::InvalidPool;
 use crate::prefix::Prefix;
+use crate::programs::InvalidProgram;
+use crate::script::{InvalidValue, KernelLine};
 
 /// Shorter ones make hosts do little else than renew.
 const SHORTEST_LEASE: Duration = Duration::from_secs(60);
@@ -99,19 +101,22 @@ pub enum InvalidConfig {
         /// The time.
         lease_time: Duration,
     },
-    /// The kernel's command line has control characters.
-    #[error("the kernel arguments contain a line break or another control character")]
-    KernelArgs,
+    /// The kernel's command line cannot stand in a boot script.
+    #[error(transparent)]
+    KernelArgs(#[from] InvalidValue),
+    /// An iPXE program that firmware could not run.
+    #[error(transparent)]
+    Program(#[from] InvalidProgram),
+    /// TLS for firmware was not compiled in.
+    #[error("TLS for firmware is not part of this program: build it with the feature `firmware-tls`")]
+    NoTls,
 }
 
 impl Config {
     /// # Errors
     /// The first thing found wrong.
     pub fn check(&self) -> Result<(), InvalidConfig> {
-        // The command line becomes part of a script, where a line break would start the next command.
-        if self.ramdisk.kernel_args.chars().any(char::is_control) {
-            return Err(InvalidConfig::KernelArgs);
-        }
+        KernelLine::parse(&self.ramdisk.kernel_args)?;
         check_interfaces(&self.interfaces)?;
         for subnet in &self.subnets {
             check_subnet(subnet, &self.interfaces)?;

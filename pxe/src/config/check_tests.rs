@@ -16,7 +16,7 @@ fn config() -> Config {
         tftp: TftpLimits::default(),
         ipxe: Ipxe::default(),
         ramdisk: Ramdisk::default(),
-        images_dir: None,
+        ..Config::default()
     }
 }
 
@@ -85,9 +85,13 @@ fn what_cannot_work_is_said_in_words() {
         ("the lease time 5s of the subnet 10.77.0.0/24 is out of range: one minute to 136 years", |config| {
             config.subnets[0].lease_time = Duration::from_secs(5);
         }),
-        ("the kernel arguments contain a line break or another control character", |config| {
-            config.ramdisk.kernel_args = "a\nshell".into();
-        }),
+        (
+            "the kernel arguments contain a line break or another control character, which would begin another command of the \
+          script",
+            |config| {
+                config.ramdisk.kernel_args = "a\nshell".into();
+            },
+        ),
         // Nothing of a subnet without DHCP is looked at.
         ("", |config| {
             config.subnets[0].mode = Mode::Proxy;

@@ -2,6 +2,7 @@
 //! is said in words before anything starts.
 
 mod check;
+mod http;
 mod programs;
 mod subnet;
 mod v6;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use check::InvalidConfig;
+pub use http::{FirmwareTls, Http, HttpLimits, LoopLimits, Media};
 pub use programs::{Ipxe, Ramdisk};
 pub use subnet::{Interface, Mode, Reach, Route, Subnet};
 pub use v6::{InterfaceV6, SubnetV6};
@@ -17,7 +19,7 @@ pub use v6::{InterfaceV6, SubnetV6};
 pub use crate::tftp::TftpLimits;
 
 /// One boot server, on any number of interfaces.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Config {
     /// The interfaces towards hosts and relay agents. On each one DHCP is heard, and TFTP and HTTP listen on its address.
     pub interfaces: Vec<Interface>,
@@ -32,6 +34,10 @@ pub struct Config {
     pub ipxe: Ipxe,
     /// What is booted.
     pub ramdisk: Ramdisk,
+    /// Other forms of it.
+    pub media: Media,
+    /// How it is served over HTTP.
+    pub http: Http,
     /// A directory of OS images served as `/images/<name>`: plain files, no sub-directories. Symbolic links in it are
     /// followed.
     pub images_dir: Option<PathBuf>,

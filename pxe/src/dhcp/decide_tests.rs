@@ -41,7 +41,15 @@ fn answer_to(request: &Packet, target: BootTarget) -> Decision {
     let program = super::super::client::phase(request);
     let arch = identify(request, request.mac().unwrap(), "br0".into()).arch;
     let target = (program != Phase::System).then_some(target);
-    decide(request, program, arch, LEASE, target, &subnet(), &Urls("10.77.0.1:8080".parse().unwrap()))
+    decide(
+        request,
+        program,
+        arch,
+        LEASE,
+        target,
+        &subnet(),
+        &Urls::http(std::net::SocketAddrV4::new([10, 77, 0, 1].into(), 8080)),
+    )
 }
 
 fn kind_of(decision: &Decision) -> Result<MessageType, &'static str> {

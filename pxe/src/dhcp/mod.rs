@@ -54,7 +54,7 @@ pub(crate) fn start(parts: &mut Parts, sockets: Vec<UdpSocket>, http: &[SocketAd
             socket,
             interface: interface.name.as_str().into(),
             subnet,
-            urls: Urls(*http),
+            urls: Urls::http(*http),
             observer: parts.observer.clone(),
         };
         parts.tasks.spawn(server.run(parts.cancel.clone()));

@@ -1,75 +1,103 @@
-//! Connections: accepted up to a limit, with a deadline for each request's head, ended with the server.
+//! Connections: accepted up to a limit, and ended with the server.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt;
 use tracing::debug;
 
-use super::Peer;
+use super::connection::{Peer, serve};
+use super::limits::{Counted, HttpLimits, Tally};
+use super::site::Site;
+use crate::metrics::Trouble;
+use crate::trace::Protocol;
 
-/// Connections at once: two for each host of a large boot storm. More wait in the listen queue.
-const CONNECTIONS: usize = 2048;
-/// For a request's head, and between two requests on one connection.
-const HEAD_DEADLINE: Duration = Duration::from_secs(30);
 /// A pause after a failed accept (out of file descriptors, mostly), which would otherwise repeat at once.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until cancelled; connections still open then are dropped.
-pub(crate) async fn run(listener: TcpListener, router: Router, cancel: CancellationToken) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
-    let mut connections = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            () = cancel.cancelled() => return,
-            Some(_) = connections.join_next() => continue,
-            accepted = accept(&listener, slots.clone()) => accepted,
-        };
-        match accepted {
-            Ok((stream, peer, slot)) => {
-                let router = router.clone();
-                connections.spawn(async move {
-                    serve(stream, peer, router).await;
-                    drop(slot);
-                });
-            }
-            Err(error) => {
-                debug!(phase = "http", %error, "accept failed");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
+/// What all listeners of one server share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    site: Arc<Site>,
+    limits: HttpLimits,
+    slots: Arc<Semaphore>,
+    tally: Tally,
+}
+
+impl Shared {
+    pub(super) fn new(site: Site, limits: HttpLimits) -> Self {
+        let slots = Arc::new(Semaphore::new(limits.connections_possible()));
+        Self { site: Arc::new(site), limits, slots, tally: Tally::default() }
     }
 }
 
-async fn accept(
-    listener: &TcpListener,
-    slots: Arc<Semaphore>,
-) -> std::io::Result<(TcpStream, Peer, OwnedSemaphorePermit)> {
-    let slot = slots.acquire_owned().await.map_err(std::io::Error::other)?;
-    let (stream, peer) = listener.accept().await?;
-    Ok((stream, Peer(peer), slot))
+/// How a connection is spoken to.
+#[derive(Clone)]
+pub(super) enum Speech {
+    Plain,
+    #[cfg(feature = "firmware-tls")]
+    Tls(super::tls::Acceptor),
 }
 
-async fn serve(stream: TcpStream, peer: Peer, router: Router) {
-    // Scripts and heads are small writes; a client that waits for one should not wait for Nagle too.
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
-        request.extensions_mut().insert(peer);
-        router.clone().oneshot(request)
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_DEADLINE)
-        .serve_connection(TokioIo::new(stream), service);
-    if let Err(error) = connection.await {
-        debug!(phase = "http", peer = %peer.0, %error, "connection ended");
+/// One socket that listens.
+pub(super) struct Listener {
+    pub(super) socket: TcpListener,
+    pub(super) interface: Arc<str>,
+    pub(super) speech: Speech,
+}
+
+impl Listener {
+    /// Serves until cancelled; connections still open then are dropped.
+    pub(super) async fn run(self, shared: Shared, cancel: CancellationToken) {
+        let mut connections = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                () = cancel.cancelled() => return,
+                Some(_) = connections.join_next() => continue,
+                accepted = self.accept(&shared) => accepted,
+            };
+            match accepted {
+                Ok(Some((stream, peer, held))) => {
+                    let (shared, speech) = (shared.clone(), self.speech.clone());
+                    connections.spawn(async move {
+                        converse(stream, &peer, &shared, speech).await;
+                        drop(held);
+                    });
+                }
+                Ok(None) => shared.site.observer.metrics.trouble(Protocol::Http, Trouble::Flood),
+                Err(error) => {
+                    debug!(%error, "accept failed");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// `None` for a client that has enough connections.
+    async fn accept(&self, shared: &Shared) -> io::Result<Option<(TcpStream, Peer, (Counted, OwnedSemaphorePermit))>> {
+        let slot = shared.slots.clone().acquire_owned().await.map_err(io::Error::other)?;
+        let (stream, address) = self.socket.accept().await?;
+        let address = address.ip().to_canonical();
+        let Some(counted) = shared.tally.enter(address, shared.limits.connections_each) else { return Ok(None) };
+        let secure = !matches!(self.speech, Speech::Plain);
+        let peer = Peer { address, local: stream.local_addr()?, interface: self.interface.clone(), secure };
+        // Scripts and heads are small writes; a client that waits for one should not wait for Nagle too.
+        stream.set_nodelay(true)?;
+        Ok(Some((stream, peer, (counted, slot))))
+    }
+}
+
+async fn converse(stream: TcpStream, peer: &Peer, shared: &Shared, speech: Speech) {
+    match speech {
+        Speech::Plain => serve(stream, peer, &shared.site, &shared.limits).await,
+        #[cfg(feature = "firmware-tls")]
+        Speech::Tls(acceptor) => match acceptor.accept(stream, shared.limits.head).await {
+            Ok(stream) => serve(stream, peer, &shared.site, &shared.limits).await,
+            Err(why) => shared.site.tell(peer, super::site::Story::no_tls(why)),
+        },
     }
 }

@@ -1,24 +1,46 @@
-use std::net::Ipv4Addr;
+//! The listener as clients meet it, over sockets.
 
-use axum::body::Body;
-use http_body_util::BodyExt;
-use tower::ServiceExt;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::*;
 use crate::client::ClientIdentity;
-use crate::config::Subnet;
+use crate::config::{LoopLimits, Subnet};
 use crate::directory::{BootTarget, DirectoryError, HostDirectory, Lease};
-use crate::overlay::OverlayFile;
-use crate::script::Urls;
+use crate::identity::BootId;
+use crate::overlay::{BootFiles, Overlay, OverlayFile};
+use crate::pe::tests::image;
+use crate::trace::{Answer, Exchange, Observer};
 
-const HOST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 160);
-const BOOT: &str = "00000000000000000000000000000007";
+#[path = "tests_abuse.rs"]
+mod abuse;
+#[path = "tests_boot.rs"]
+mod boots;
 
-/// Knows boot 7 of one address; boot 8 makes it fail.
-struct OneBoot;
+const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
+
+fn boot(id: u128, file: &str) -> String {
+    format!("/b/{}/{file}", BootId(id))
+}
+
+/// Boots by their ids: 7 is this machine's, 8 another's, 9 spent, 10 has no files, 11 fails, 12 is by media, 13 and 14
+/// have scripts of their own (13's is wrong).
+#[derive(Default)]
+struct Boots {
+    told: Mutex<Vec<Exchange>>,
+    loops: Mutex<Vec<(BootId, u32)>>,
+}
 
 #[async_trait::async_trait]
-impl HostDirectory for OneBoot {
+impl HostDirectory for Boots {
     async fn boot_target(&self, _: &ClientIdentity) -> Result<BootTarget, DirectoryError> {
         Ok(BootTarget::Nothing)
     }
@@ -34,114 +56,174 @@ impl HostDirectory for OneBoot {
 
     async fn overlay(&self, boot_id: &BootId) -> Result<BootFiles, DirectoryError> {
         let file = OverlayFile { path: "token".into(), mode: 0o600, content: "secret".into() };
-        match boot_id.0 {
-            7 => Ok(BootFiles::Ready(Overlay { files: vec![file], addresses: vec![HOST.into()] })),
-            8 => Err(DirectoryError::new("the API is away")),
-            _ => Ok(BootFiles::Unknown),
-        }
+        let mine = Overlay { files: vec![file], addresses: vec![HERE.into()], ..Overlay::default() };
+        Ok(BootFiles::Ready(match boot_id.0 {
+            7 => mine,
+            8 => Overlay { addresses: vec![[10, 77, 0, 9].into()], ..mine },
+            9 => return Ok(BootFiles::Spent),
+            10 => Overlay::default(),
+            11 => return Err(DirectoryError::new("the API is away")),
+            12 => Overlay { media: true, addresses: vec![[10, 77, 0, 9].into()], ..mine },
+            13 => Overlay { script: Some("ftp:// bad".into()), ..mine },
+            14 => Overlay { script: Some("#!ipxe\necho {{ kernel }}\n".into()), kernel_args: "a=1".into(), ..mine },
+            _ => return Ok(BootFiles::Unknown),
+        }))
+    }
+
+    async fn looping(&self, boot_id: &BootId, starts: u32) -> Result<(), DirectoryError> {
+        self.loops.lock().unwrap().push((*boot_id, starts));
+        Ok(())
+    }
+
+    fn observed(&self, exchange: &Exchange) {
+        self.told.lock().unwrap().push(exchange.clone());
     }
 }
 
-fn site(images_dir: Option<PathBuf>) -> Router {
-    router(Site {
-        scripts: Scripts::new(Urls("10.77.0.1:8080".parse().unwrap()), "quiet".into()).unwrap(),
-        ipxe_efi: "ipxe".into(),
-        kernel: "kernel".into(),
-        ramdisk: "ramdisk".into(),
-        images_dir,
-        observer: Observer::new(Arc::new(OneBoot)),
-        interface: "br0".into(),
-    })
+struct Server {
+    at: SocketAddr,
+    directory: Arc<Boots>,
+    _stop: DropGuard,
 }
 
-struct Answer {
+#[derive(Default)]
+struct Settings {
+    limits: Option<HttpLimits>,
+    loops: LoopLimits,
+    images_dir: Option<PathBuf>,
+    iso: Option<PathBuf>,
+}
+
+fn serve(settings: Settings) -> Server {
+    let directory = Arc::<Boots>::default();
+    let sections: [(&str, &[u8]); 2] = [(".linux", b"k"), (".initrd", b"ramdisk")];
+    let uki = Bytes::from(image(crate::pe::MACHINE_X64, crate::pe::EFI_APPLICATION, &sections));
+    let site = Site {
+        scripts: Scripts::new(KernelLine::parse("quiet").unwrap()).unwrap(),
+        programs: BTreeMap::from([(paths::IPXE_EFI, Tagged::from(Bytes::from("an iPXE")))]),
+        boots: super::Boots {
+            kernel: Bytes::from("kernel").into(),
+            ramdisk: Bytes::from("ramdisk").into(),
+            uki_tag: Tagged::from(uki.clone()).tag(),
+            uki: Some(Uki::parse(uki).unwrap()),
+            iso: settings.iso.map(|path| Iso::open(&path).unwrap()),
+            breaker: Breaker::new(settings.loops),
+        },
+        images_dir: settings.images_dir,
+        observer: Observer::new(directory.clone()),
+    };
+    let socket = bind((HERE, 0).into()).unwrap();
+    let at = socket.local_addr().unwrap();
+    let cancel = CancellationToken::new();
+    let listener = Listener { socket, interface: "lo".into(), speech: Speech::Plain };
+    let shared = Shared::new(site, settings.limits.unwrap_or_default());
+    tokio::spawn(listener.run(shared, cancel.clone()));
+    Server { at, directory, _stop: cancel.drop_guard() }
+}
+
+#[derive(Debug, PartialEq)]
+struct Reply {
     status: u16,
-    headers: axum::http::HeaderMap,
-    body: Bytes,
+    fields: BTreeMap<String, String>,
+    body: Vec<u8>,
 }
 
-impl Answer {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).map(|value| value.to_str().unwrap())
+impl Reply {
+    fn field(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).map(String::as_str)
     }
 }
 
-async fn ask_as(peer: Ipv4Addr, site: &Router, method: &str, path: &str, range: Option<&str>) -> Answer {
-    let mut request = Request::builder().method(method).uri(path).extension(Peer((peer, 1).into()));
-    if let Some(range) = range {
-        request = request.header("range", range);
-    }
-    let response = site.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
-    let (parts, body) = response.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
-    Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+/// A client that keeps its connection.
+struct Client {
+    stream: TcpStream,
+    unread: Vec<u8>,
 }
 
-async fn get_as_host(site: &Router, path: &str) -> Answer {
-    ask_as(HOST, site, "GET", path, None).await
+impl Client {
+    async fn connect(server: &Server) -> Self {
+        Self { stream: TcpStream::connect(server.at).await.unwrap(), unread: Vec::new() }
+    }
+
+    async fn send(&mut self, octets: &[u8]) {
+        self.stream.write_all(octets).await.unwrap();
+    }
+
+    /// One answer; as long as it says unless it is HEAD's.
+    async fn reply(&mut self, is_head: bool) -> Reply {
+        let end = loop {
+            if let Some(end) = self.unread.windows(4).position(|window| window == b"\r\n\r\n") {
+                break end + 4;
+            }
+            assert_ne!(self.stream.read_buf(&mut self.unread).await.unwrap(), 0, "closed before an answer");
+        };
+        let head = String::from_utf8(self.unread.drain(..end).collect()).unwrap();
+        let mut lines = head.trim_end().split("\r\n");
+        let status = lines.next().unwrap().strip_prefix("HTTP/1.1 ").unwrap()[..3].parse().unwrap();
+        let fields: BTreeMap<_, _> = lines
+            .map(|line| line.split_once(": ").unwrap())
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+            .collect();
+        let len = if is_head { 0 } else { fields["content-length"].parse().unwrap() };
+        while self.unread.len() < len {
+            assert_ne!(self.stream.read_buf(&mut self.unread).await.unwrap(), 0, "a short answer");
+        }
+        Reply { status, fields, body: self.unread.drain(..len).collect() }
+    }
+
+    async fn ask(&mut self, method: &str, target: &str, fields: &str) -> Reply {
+        self.send(format!("{method} {target} HTTP/1.1\r\nHost: x\r\n{fields}\r\n").as_bytes()).await;
+        self.reply(method == "HEAD").await
+    }
+
+    async fn get(&mut self, target: &str) -> Reply {
+        self.ask("GET", target, "").await
+    }
+
+    /// True if the server closes it without another octet.
+    async fn closes(mut self) -> bool {
+        let read = tokio::time::timeout(Duration::from_secs(5), self.stream.read_buf(&mut self.unread)).await;
+        self.unread.is_empty() && matches!(read, Ok(Ok(0) | Err(_)))
+    }
 }
 
 #[tokio::test]
-async fn all_that_dhcp_and_scripts_name_is_served() {
-    let site = site(None);
-    let urls = Urls("10.77.0.1:8080".parse().unwrap());
-    let script_url = urls.ramdisk_script(BootId(7));
-    let path = |url: &str| url.strip_prefix("http://10.77.0.1:8080").unwrap().to_owned();
-    let script = get_as_host(&site, &path(&script_url)).await;
-    let script_text = String::from_utf8(script.body.to_vec()).unwrap();
-    let named = script_text.split_whitespace().filter(|word| word.starts_with("http://")).map(path);
-    let mut all: Vec<_> = named.collect();
-    assert_eq!(all.len(), 2);
-    all.extend([urls.ipxe_efi(), urls.local_script(), urls.hold_script(), script_url].map(|url| path(&url)));
-    for path in all {
-        let get = get_as_host(&site, &path).await;
-        let head = ask_as(HOST, &site, "HEAD", &path, None).await;
-        assert_eq!((get.status, head.status), (200, 200), "{path}");
-        assert_eq!(get.header("content-length"), Some(get.body.len().to_string().as_str()), "{path}");
-        assert_eq!(head.header("content-length"), get.header("content-length"), "{path}");
-        assert!(head.body.is_empty());
-    }
-    assert_eq!(get_as_host(&site, &path(&urls.absent())).await.status, 404);
+async fn one_connection_serves_many_requests_even_sent_at_once() {
+    let server = serve(Settings::default());
+    let mut client = Client::connect(&server).await;
+    client.send(b"GET /ipxe.efi HTTP/1.1\r\n\r\nHEAD /ipxe.efi HTTP/1.1\r\n\r\nGET /local.ipxe HTTP/1.1\r\n\r\n").await;
+    let (get, head, script) = (client.reply(false).await, client.reply(true).await, client.reply(false).await);
+    assert_eq!((get.status, get.body.as_slice()), (200, &b"an iPXE"[..]));
+    assert_eq!((get.field("content-type"), get.field("content-length")), (Some("application/efi"), Some("7")));
+    assert_eq!((head.status, &head.fields), (200, &get.fields));
+    assert!(script.body.starts_with(b"#!ipxe\n"));
+    assert_eq!(client.get("/none").await.status, 404);
+    assert_eq!(client.ask("GET", "/ipxe.efi", "Connection: close\r\n").await.status, 200);
+    assert!(client.closes().await);
 }
 
 #[tokio::test]
-async fn the_initrd_is_the_ramdisk_padding_and_the_overlay() {
-    let site = site(None);
-    let path = format!("/b/{BOOT}/initrd");
-    let whole = get_as_host(&site, &path).await.body;
-    assert!(whole.starts_with(b"ramdisk\x00070701"), "{whole:?}");
-    assert_eq!(whole, get_as_host(&site, &path).await.body);
-    let part = ask_as(HOST, &site, "GET", &path, Some("bytes=5-12")).await;
-    assert_eq!((part.status, part.body.as_ref()), (206, &whole[5..13]));
-    assert_eq!(part.header("content-range"), Some(format!("bytes 5-12/{}", whole.len()).as_str()));
-    let beyond = ask_as(HOST, &site, "GET", &path, Some("bytes=9999-")).await;
-    assert_eq!((beyond.status, beyond.header("content-length")), (416, Some("0")));
+async fn v_a_doubled_slash_is_no_redirect() {
+    let server = serve(Settings::default());
+    let mut client = Client::connect(&server).await;
+    for target in ["//ipxe.efi", "/./ipxe.efi", "/ipxe.efi/", "/%69pxe.efi", "/ipxe.efi?x=1", "http://x:80//ipxe.efi"] {
+        assert_eq!(client.get(target).await.body, b"an iPXE", "{target}");
+    }
+    for target in ["/../ipxe.efi", "/%2e%2e/ipxe.efi", "/b/..", "/x\\..\\ipxe.efi", "/ipxe.efi%00", "*", "/"] {
+        assert_eq!(client.get(target).await.status, 404, "{target}");
+    }
 }
 
 #[tokio::test]
-async fn what_is_not_this_hosts_is_not_found() {
-    let site = site(None);
-    for path in [
-        "/".to_owned(),
-        "/b/00000000000000000000000000000009/initrd".to_owned(),
-        "/b/7/initrd".to_owned(),
-        format!("/b/{BOOT}"),
-        format!("/b/{BOOT}/"),
-        format!("/b/{BOOT}/token"),
-        format!("//b/{BOOT}/initrd"),
-        format!("/b/{BOOT}/..%2finitrd"),
-        "/images/x".to_owned(),
-    ] {
-        let answer = get_as_host(&site, &path).await;
-        assert_eq!((answer.status, answer.body.as_ref()), (404, b"not found\n".as_slice()), "{path}");
-    }
-    for file in ["boot.ipxe", "kernel", "initrd"] {
-        let path = format!("/b/{BOOT}/{file}");
-        assert_eq!(ask_as(Ipv4Addr::new(10, 77, 0, 161), &site, "GET", &path, None).await.status, 404);
-        assert_eq!(ask_as(HOST, &site, "POST", &path, None).await.status, 405);
-    }
-    let away = get_as_host(&site, "/b/00000000000000000000000000000008/kernel").await;
-    assert_eq!((away.status, away.header("retry-after")), (503, Some("2")));
+async fn c162_colons_in_a_path_are_no_scheme() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("52:54:00:12:34:56"), "own").unwrap();
+    let server = serve(Settings { images_dir: Some(folder.path().into()), ..Settings::default() });
+    let mut client = Client::connect(&server).await;
+    assert_eq!(client.get("/images/52:54:00:12:34:56").await.body, b"own");
+    assert_eq!(client.get("/boot/52:54:00:12:34:56/boot.ipxe").await.status, 404);
+    let told = server.directory.told.lock().unwrap();
+    assert_eq!(told[1].asked, "GET /boot/52:54:00:12:34:56/boot.ipxe");
 }
 
 #[tokio::test]
@@ -152,16 +234,23 @@ async fn images_are_plain_files_of_one_directory() {
     std::fs::write(outer.path().join("secret"), "s").unwrap();
     let content: Vec<u8> = (0u32..700_000).flat_map(u32::to_le_bytes).collect();
     std::fs::write(images.join("debian.raw"), &content).unwrap();
+    std::fs::write(images.join("empty"), "").unwrap();
     std::fs::write(images.join(".hidden"), "h").unwrap();
-    let site = site(Some(images));
-    let image = get_as_host(&site, "/images/debian.raw").await;
-    assert_eq!((image.status, image.header("content-length")), (200, Some("2800000")));
-    assert_eq!(image.body, content);
-    let part = ask_as(HOST, &site, "GET", "/images/debian.raw", Some("bytes=1000000-2799999")).await;
-    assert_eq!((part.status, part.body.as_ref()), (206, &content[1_000_000..]));
-    let head = ask_as(HOST, &site, "HEAD", "/images/debian.raw", None).await;
-    assert_eq!((head.status, head.header("content-length"), head.body.len()), (200, Some("2800000"), 0));
-    for path in [
+    std::process::Command::new("mkfifo").arg(images.join("pipe")).status().unwrap();
+    let server = serve(Settings { images_dir: Some(images.clone()), ..Settings::default() });
+    let mut client = Client::connect(&server).await;
+    let whole = client.get("/images/debian.raw").await;
+    assert_eq!((whole.status, whole.field("content-length"), whole.body == content), (200, Some("2800000"), true));
+    let tag = whole.field("etag").unwrap().to_owned();
+    let fields = format!("Range: bytes=1000000-2799999\r\nIf-Range: {tag}\r\n");
+    let part = client.ask("GET", "/images/debian.raw", &fields).await;
+    assert_eq!((part.status, part.body == content[1_000_000..]), (206, true));
+    assert_eq!(part.field("content-range"), Some("bytes 1000000-2799999/2800000"));
+    std::fs::write(images.join("debian.raw"), &content[..100]).unwrap();
+    let other = client.ask("GET", "/images/debian.raw", &fields).await;
+    assert_eq!((other.status, other.body == content[..100]), (200, true), "If-Range of the file before");
+    assert_eq!(client.get("/images/empty").await.field("content-length"), Some("0"));
+    for target in [
         "/images/",
         "/images/none",
         "/images/sub",
@@ -171,8 +260,35 @@ async fn images_are_plain_files_of_one_directory() {
         "/images/%2e%2e%2fsecret",
         "/images/x%00",
         "/images/..",
-        "/images/%2e%2e",
+        "/images/pipe",
     ] {
-        assert_eq!(get_as_host(&site, path).await.status, 404, "{path}");
+        assert_eq!(client.get(target).await.status, 404, "{target}");
     }
+}
+
+/// C107: ranges of an ISO or image of gigabytes are sent from the file, not through memory.
+#[tokio::test]
+async fn c107_ranges_of_a_large_file_need_no_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = std::fs::File::create(folder.path().join("large.iso")).unwrap();
+    large.set_len(5 << 30).unwrap();
+    let server = serve(Settings { images_dir: Some(folder.path().into()), ..Settings::default() });
+    for (range, status, length) in [
+        ("bytes=0-", 206, 5_u64 << 30),
+        ("bytes=-10", 206, 10),
+        ("bytes=5-4", 200, 5 << 30),
+        ("bytes=0-1,5-6", 200, 5 << 30),
+        ("bytes=99999999999-", 416, 0),
+        ("bytes=4294967296-4294967305", 206, 10),
+    ] {
+        let mut client = Client::connect(&server).await;
+        let asked = format!("GET /images/large.iso HTTP/1.1\r\nRange: {range}\r\n\r\n");
+        client.send(asked.as_bytes()).await;
+        let reply = client.reply(true).await;
+        assert_eq!((reply.status, reply.fields["content-length"].parse()), (status, Ok(length)), "{range}");
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak < 512 * 1024, "{peak} kB at the peak");
 }

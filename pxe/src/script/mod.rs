@@ -1,123 +1,120 @@
-//! The iPXE scripts, and the URLs that DHCP answers and scripts name. Every URL made here is served by `http`.
+//! The iPXE scripts: rendered from templates with values that were checked, so that no value becomes a command.
+//!
+//! Knows iPXE, not who is asking: which script a machine gets is decided elsewhere.
 
-use std::net::SocketAddrV4;
+mod custom;
+mod kernel_line;
+mod urls;
+mod value;
 
-use minijinja::{Environment, context};
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, context};
 
 use crate::identity::BootId;
 
-/// Paths under the boot listener's root.
-pub(crate) mod paths {
-    pub(crate) const IPXE_EFI: &str = "/ipxe.efi";
-    pub(crate) const LOCAL: &str = "/local.ipxe";
-    pub(crate) const HOLD: &str = "/hold.ipxe";
-    /// Never served: HTTP boot firmware is sent here when it shall go on to its disk.
-    pub(crate) const ABSENT: &str = "/boot-from-disk.efi";
-    pub(crate) const SCRIPT: &str = "boot.ipxe";
-    pub(crate) const KERNEL: &str = "kernel";
-    pub(crate) const INITRD: &str = "initrd";
-}
+pub use custom::CustomScript;
+pub use value::InvalidValue;
 
-/// The URLs of the boot listener, address literals so that firmware needs no name server.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Urls(pub(crate) SocketAddrV4);
+pub(crate) use kernel_line::KernelLine;
+pub(crate) use urls::{Urls, live_iso, paths};
 
-impl Urls {
-    pub(crate) fn ipxe_efi(self) -> String {
-        self.at(paths::IPXE_EFI)
-    }
+/// Steps of the template engine for a site's own script: no loop without end.
+const CUSTOM_FUEL: u64 = 100_000;
+/// The address iPXE booted from, as PXELINUX has always passed it on and dracut, Debian and our agent read it. iPXE fills
+/// it in: which card it was is known to nobody else.
+const BOOTIF: &str = "BOOTIF=01-${netX/mac:hexhyp}";
+const SHOULD_BE_OFF: &str = "this host should be off";
 
-    pub(crate) fn local_script(self) -> String {
-        self.at(paths::LOCAL)
-    }
-
-    pub(crate) fn hold_script(self) -> String {
-        self.at(paths::HOLD)
-    }
-
-    pub(crate) fn absent(self) -> String {
-        self.at(paths::ABSENT)
-    }
-
-    pub(crate) fn ramdisk_script(self, boot_id: BootId) -> String {
-        self.of_boot(boot_id, paths::SCRIPT)
-    }
-
-    fn of_boot(self, boot_id: BootId, file: &str) -> String {
-        self.at(&format!("/b/{boot_id}/{file}"))
-    }
-
-    fn at(self, path: &str) -> String {
-        format!("http://{}{path}", self.0)
-    }
+/// Why there is no script to serve. Nothing else is served instead: a wrong script may cost a disk.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ScriptError {
+    #[error(transparent)]
+    Value(#[from] InvalidValue),
+    #[error("the custom script cannot be rendered: {0}")]
+    Custom(#[source] minijinja::Error),
+    #[error(transparent)]
+    Template(#[from] minijinja::Error),
 }
 
 /// The scripts of one server.
 pub(crate) struct Scripts {
     templates: Environment<'static>,
-    urls: Urls,
-    kernel_args: String,
+    kernel_line: KernelLine,
 }
 
 impl Scripts {
     /// Compiles the templates; fails only if one of this crate's own is broken.
-    pub(crate) fn new(urls: Urls, kernel_args: String) -> Result<Self, minijinja::Error> {
+    pub(crate) fn new(kernel_line: KernelLine) -> Result<Self, minijinja::Error> {
         let mut templates = Environment::new();
-        templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-        templates.add_template("again", include_str!("again.ipxe"))?;
-        templates.add_template("ramdisk", include_str!("ramdisk.ipxe"))?;
-        templates.add_template("local", include_str!("local.ipxe"))?;
-        templates.add_template("hold", include_str!("hold.ipxe"))?;
-        Ok(Self { templates, urls, kernel_args })
+        templates.set_undefined_behavior(UndefinedBehavior::Strict);
+        templates.add_template("again", include_str!("templates/again.ipxe"))?;
+        templates.add_template("ramdisk", include_str!("templates/ramdisk.ipxe"))?;
+        templates.add_template("local", include_str!("templates/local.ipxe"))?;
+        templates.add_template("hold", include_str!("templates/hold.ipxe"))?;
+        templates.add_template("live", include_str!("templates/live.ipxe"))?;
+        templates.add_template("custom", include_str!("templates/custom.ipxe"))?;
+        Ok(Self { templates, kernel_line })
     }
 
-    /// Kernel, ramdisk, go.
-    pub(crate) fn ramdisk(&self, boot_id: BootId) -> Result<String, minijinja::Error> {
-        self.render(
-            "ramdisk",
-            context! {
-                boot_id => boot_id.to_string(),
-                kernel => self.urls.of_boot(boot_id, paths::KERNEL),
-                initrd => self.urls.of_boot(boot_id, paths::INITRD),
-                kernel_args => &self.kernel_args,
-            },
-        )
+    /// Kernel, ramdisk, go; or what the operator wants in the place of that. `kernel_args` are this boot's own.
+    pub(crate) fn ramdisk(
+        &self,
+        urls: &Urls,
+        boot_id: BootId,
+        kernel_args: &str,
+        custom: Option<&str>,
+    ) -> Result<String, ScriptError> {
+        let kernel_line = self.kernel_line.with(&KernelLine::parse(kernel_args)?);
+        let values = context! {
+            boot_id => boot_id.to_string(),
+            server => urls.root(),
+            kernel => urls.of_boot(boot_id, paths::KERNEL),
+            initrd => urls.of_boot(boot_id, paths::INITRD),
+            kernel_args => format!("{BOOTIF} {kernel_line}").trim_end(),
+        };
+        match custom.map(str::parse).transpose()? {
+            None => self.render("ramdisk", values),
+            Some(CustomScript::Url(url)) => self.render("custom", context! { url, ..values }),
+            Some(CustomScript::Text(text)) => custom_text(&text, values),
+        }
     }
 
     /// On to the next boot entry.
-    pub(crate) fn local(&self) -> Result<String, minijinja::Error> {
+    pub(crate) fn local(&self) -> Result<String, ScriptError> {
         self.render("local", context! {})
     }
 
-    /// Stay here, ask again.
-    pub(crate) fn hold(&self) -> Result<String, minijinja::Error> {
-        self.render("hold", context! {})
+    /// Off, or else stay here and ask again.
+    pub(crate) fn hold(&self, reason: Option<&str>) -> Result<String, ScriptError> {
+        let reason = reason.unwrap_or(SHOULD_BE_OFF);
+        value::check_words("the reason", reason)?;
+        self.render("hold", context! { reason })
     }
 
-    fn render(&self, name: &str, values: minijinja::Value) -> Result<String, minijinja::Error> {
+    /// Somebody else's ISO.
+    pub(crate) fn live(&self, iso: &str) -> Result<String, ScriptError> {
+        value::check_url(iso)?;
+        self.render("live", context! { url => iso })
+    }
+
+    fn render(&self, name: &str, values: Value) -> Result<String, ScriptError> {
         // The template engine takes the last line break away.
         Ok(self.templates.get_template(name)?.render(values)? + "\n")
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn scripts() -> Scripts {
-        Scripts::new(Urls("10.77.0.1:8080".parse().unwrap()), "console=ttyS0 panic=10".into()).unwrap()
+fn custom_text(text: &str, values: Value) -> Result<String, ScriptError> {
+    let mut environment = Environment::empty();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_fuel(Some(CUSTOM_FUEL));
+    let rendered = environment.render_str(text, values).map_err(ScriptError::Custom)?;
+    // Only a template that cuts its own first line away ends here.
+    if !rendered.starts_with("#!ipxe\n") {
+        let error = minijinja::Error::new(ErrorKind::InvalidOperation, "it does not begin with #!ipxe any more");
+        return Err(ScriptError::Custom(error));
     }
-
-    #[test]
-    fn the_ramdisk_script_is_as_firmware_ran_it() {
-        let script = scripts().ramdisk(BootId(0xabc)).unwrap();
-        assert_eq!(script, include_str!("ramdisk.golden"));
-    }
-
-    #[test]
-    fn scripts_without_a_boot_never_name_one() {
-        for script in [scripts().local().unwrap(), scripts().hold().unwrap()] {
-            assert!(script.starts_with("#!ipxe\n") && !script.contains("/b/"), "{script}");
-        }
-    }
+    Ok(rendered + "\n")
 }
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

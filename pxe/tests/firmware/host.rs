@@ -84,7 +84,7 @@ impl HostDirectory for OneHost {
             return Ok(BootFiles::Unknown);
         }
         let marker = OverlayFile { path: "etc/bessemer/marker".into(), mode: 0o600, content: MARKER.into() };
-        Ok(BootFiles::Ready(Overlay { files: vec![marker], addresses: vec![] }))
+        Ok(BootFiles::Ready(Overlay { files: vec![marker], ..Overlay::default() }))
     }
 
     fn observed(&self, exchange: &Exchange) {
@@ -126,7 +126,7 @@ pub(crate) fn config(artefacts: &Artefacts) -> Config {
             initrd: artefacts.ramdisk.clone(),
             kernel_args: "console=ttyS0 panic=-1".into(),
         },
-        images_dir: None,
+        ..Config::default()
     }
 }
 

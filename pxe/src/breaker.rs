@@ -1,0 +1,118 @@
+//! Counts how often a boot is started without coming to an end, so that a host that fails again and again is stopped.
+//!
+//! Knows boot ids and time only. A boot id ends with the enrolment of its host (the directory makes a new one for the
+//! next boot), so whatever is asked for too often under one id has not enrolled in between.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::identity::BootId;
+
+/// Boots remembered; the one that was asked for longest ago is forgotten first.
+const MOST: usize = 4096;
+
+/// When a boot that never ends is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopLimits {
+    /// Starts of one boot id that are served. The next one is answered with the script that turns the host off.
+    pub starts: u32,
+    /// Within this time, another request is the same start: retries, a second card, HEAD before GET.
+    pub same_start: Duration,
+}
+
+impl Default for LoopLimits {
+    fn default() -> Self {
+        Self { starts: 5, same_start: Duration::from_secs(30) }
+    }
+}
+
+/// What to do with one start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Serve it.
+    Go,
+    /// Do not serve it, and tell the directory: this is the first one too many.
+    Broken(u32),
+    /// Do not serve it; it was told.
+    StillBroken,
+}
+
+#[derive(Debug)]
+pub(crate) struct Breaker {
+    limits: LoopLimits,
+    boots: Mutex<HashMap<BootId, Starts>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Starts {
+    count: u32,
+    counted: Instant,
+    asked: Instant,
+    told: bool,
+}
+
+impl Breaker {
+    pub(crate) fn new(limits: LoopLimits) -> Self {
+        Self { limits, boots: Mutex::default() }
+    }
+
+    /// A host asks for the start of this boot.
+    pub(crate) fn start(&self, boot_id: BootId, now: Instant) -> Verdict {
+        let mut boots = self.boots.lock().unwrap_or_else(PoisonError::into_inner);
+        if boots.len() >= MOST && !boots.contains_key(&boot_id) {
+            let oldest = boots.iter().min_by_key(|(_, starts)| starts.asked).map(|(boot_id, _)| *boot_id);
+            oldest.and_then(|oldest| boots.remove(&oldest));
+        }
+        let starts = boots.entry(boot_id).or_insert(Starts { count: 0, counted: now, asked: now, told: false });
+        starts.asked = now;
+        if starts.count == 0 || now.saturating_duration_since(starts.counted) >= self.limits.same_start {
+            starts.count = starts.count.saturating_add(1);
+            starts.counted = now;
+        }
+        match starts.count > self.limits.starts {
+            false => Verdict::Go,
+            true if std::mem::replace(&mut starts.told, true) => Verdict::StillBroken,
+            true => Verdict::Broken(starts.count),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOOT: BootId = BootId(1);
+
+    #[test]
+    fn one_start_too_many_is_told_once() {
+        let breaker = Breaker::new(LoopLimits { starts: 2, same_start: Duration::from_secs(30) });
+        let start = Instant::now();
+        let at = |seconds| breaker.start(BOOT, start + Duration::from_secs(seconds));
+        let verdicts = [0, 1, 29, 60, 80, 120, 121, 1000].map(at);
+        use Verdict::{Broken, Go, StillBroken};
+        assert_eq!(verdicts, [Go, Go, Go, Go, Go, Broken(3), StillBroken, StillBroken]);
+        assert_eq!(breaker.start(BootId(2), start), Go);
+    }
+
+    #[test]
+    fn requests_that_follow_each_other_closely_are_one_start_each_time_it_is_over() {
+        let breaker = Breaker::new(LoopLimits { starts: 1, same_start: Duration::from_secs(30) });
+        let start = Instant::now();
+        let broken = (0..10).find(|tick| breaker.start(BOOT, start + Duration::from_secs(tick * 20)) != Verdict::Go);
+        assert_eq!(broken, Some(2));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let breaker = Breaker::new(LoopLimits { starts: 0, ..LoopLimits::default() });
+        let start = Instant::now();
+        for boot in 0..MOST as u128 + 10 {
+            let told = breaker.start(BootId(boot), start + Duration::from_millis(u64::try_from(boot).unwrap()));
+            assert_eq!(told, Verdict::Broken(1));
+        }
+        let boots = breaker.boots.lock().unwrap();
+        assert_eq!(boots.len(), MOST);
+        assert!(!boots.contains_key(&BootId(9)) && boots.contains_key(&BootId(10)));
+    }
+}

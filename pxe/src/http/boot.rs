@@ -1,0 +1,146 @@
+//! The files of one boot, under its id: script, kernel, ramdisk with the overlay, and both in one program or ISO. The
+//! same bytes each time, for the boot's own addresses, until its overlay is spent.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use tracing::{error, warn};
+
+use super::connection::Peer;
+use super::content::{Content, Piece, Tagged, etag};
+use super::reply::{BINARY, EFI, EFI_ISO, Refusal};
+use super::site::{Site, script, urls};
+use crate::breaker::{Breaker, Verdict};
+use crate::cpio;
+use crate::deadline::ask;
+use crate::identity::BootId;
+use crate::media::{Iso, Part, Uki};
+use crate::overlay::{BootFiles, Overlay};
+use crate::script::paths;
+
+/// Said by the script that turns a looping host off.
+const LOOPING: &str = "this boot was started too often without coming to an end, so this host is turned off";
+
+/// What every boot is made of.
+pub(crate) struct Boots {
+    pub(crate) kernel: Tagged,
+    pub(crate) ramdisk: Tagged,
+    pub(crate) uki: Option<Uki>,
+    /// Of the UKI as it was built.
+    pub(crate) uki_tag: u64,
+    pub(crate) iso: Option<Iso>,
+    pub(crate) breaker: Breaker,
+}
+
+impl Boots {
+    /// One file of one boot; `starts` if the host begins to boot with it.
+    pub(super) async fn file(
+        &self,
+        boot_id: BootId,
+        file: &str,
+        peer: &Peer,
+        starts: bool,
+        site: &Site,
+    ) -> Result<Content, Refusal> {
+        match file {
+            paths::SCRIPT | paths::KERNEL | paths::INITRD => {}
+            paths::UKI if self.uki.is_some() => {}
+            paths::ISO if self.iso.is_some() => {}
+            _ => return Err(Refusal::not_found("no such file of a boot")),
+        }
+        let overlay = admit(boot_id, file, peer, site).await?;
+        let starts = starts && matches!(file, paths::SCRIPT | paths::UKI);
+        if starts && self.is_looping(boot_id, site).await {
+            // Firmware that is refused its program goes on to its disk, where the previous tenant's system may be; iPXE
+            // asks DHCP again and is held.
+            return match site.program(paths::IPXE_EFI).filter(|_| file == paths::UKI) {
+                Some(ipxe) => Ok(ipxe),
+                None => script(site.scripts.hold(Some(LOOPING))),
+            };
+        }
+        match file {
+            paths::SCRIPT => {
+                let custom = overlay.script.as_deref();
+                script(site.scripts.ramdisk(&urls(peer), boot_id, &overlay.kernel_args, custom))
+            }
+            paths::KERNEL => Ok(Content::made(BINARY, &self.kernel, [])),
+            paths::INITRD => {
+                let padding = Bytes::from_static(cpio::padding(self.ramdisk.len()));
+                let more = archive(boot_id, &overlay)?.map(|archive| [padding, archive]);
+                Ok(Content::made(BINARY, &self.ramdisk, more.into_iter().flatten()))
+            }
+            paths::UKI => self.uki(boot_id, &overlay),
+            _ => self.iso(boot_id, &overlay),
+        }
+    }
+
+    async fn is_looping(&self, boot_id: BootId, site: &Site) -> bool {
+        match self.breaker.start(boot_id, Instant::now()) {
+            Verdict::Go => false,
+            Verdict::StillBroken => true,
+            Verdict::Broken(starts) => {
+                error!(%boot_id, starts, "the boot is started again and again without the agent's enrolment: stopped");
+                if let Err(error) = ask(site.observer.directory.looping(&boot_id, starts)).await {
+                    warn!(%boot_id, %error, "the directory does not know of the loop");
+                }
+                true
+            }
+        }
+    }
+
+    fn uki(&self, boot_id: BootId, overlay: &Overlay) -> Result<Content, Refusal> {
+        let uki = self.uki.as_ref().ok_or(Refusal::not_found("no UKI is configured"))?;
+        let archive = archive(boot_id, overlay)?;
+        let pieces = match archive.clone() {
+            Some(archive) => uki.with_overlay(archive).map_err(|error| broken(boot_id, &error))?,
+            None => vec![uki.image().clone()],
+        };
+        Ok(Content::new(EFI, etag(self.uki_tag, &archive), pieces.into_iter().map(Piece::Made).collect()))
+    }
+
+    fn iso(&self, boot_id: BootId, overlay: &Overlay) -> Result<Content, Refusal> {
+        let iso = self.iso.as_ref().ok_or(Refusal::not_found("no ISO is configured"))?;
+        let archive = archive(boot_id, overlay)?.unwrap_or_default();
+        let etag = etag(iso.version(), [&archive]);
+        let parts = iso.with_overlay(archive).map_err(|error| broken(boot_id, &error))?;
+        let pieces = parts.into_iter().map(|part| match part {
+            Part::Stored(range) => Piece::Stored(iso.file().clone(), range),
+            Part::Made(octets) => Piece::Made(octets),
+        });
+        Ok(Content::new(EFI_ISO, etag, pieces.collect()))
+    }
+}
+
+/// A boot exists as long as its overlay does, and for its own addresses. A virtual drive is read by the BMC, from an
+/// address of its own: there the boot id, which only the BMC was told, is the key.
+async fn admit(boot_id: BootId, file: &str, peer: &Peer, site: &Site) -> Result<Overlay, Refusal> {
+    let overlay = match ask(site.observer.directory.overlay(&boot_id)).await {
+        Ok(BootFiles::Ready(overlay)) => overlay,
+        Ok(BootFiles::Unknown) => return Err(Refusal::not_found("no such boot")),
+        Ok(BootFiles::Spent) => return Err(Refusal::new(410, "this boot's overlay is spent")),
+        Err(error) => return Err(Refusal::new(503, format!("no answer about this boot: {error}"))),
+    };
+    if overlay.media != (file == paths::ISO) {
+        return Err(Refusal::not_found(match overlay.media {
+            true => "this boot is by virtual media",
+            false => "this boot is not by virtual media",
+        }));
+    }
+    if overlay.media || overlay.addresses.is_empty() || overlay.addresses.contains(&peer.address) {
+        return Ok(overlay);
+    }
+    Err(Refusal::not_found("another address's boot"))
+}
+
+/// `None` for an overlay without files (discovery).
+fn archive(boot_id: BootId, overlay: &Overlay) -> Result<Option<Bytes>, Refusal> {
+    if overlay.files.is_empty() {
+        return Ok(None);
+    }
+    cpio::archive(overlay).map(Some).map_err(|error| broken(boot_id, &error))
+}
+
+fn broken(boot_id: BootId, error: &dyn std::error::Error) -> Refusal {
+    warn!(%boot_id, %error, "a boot's files cannot be made");
+    Refusal::new(500, error.to_string())
+}

@@ -1,0 +1,144 @@
+//! What belongs to one boot.
+
+use super::*;
+
+#[tokio::test]
+async fn the_initrd_is_the_ramdisk_padding_and_the_overlay_each_time() {
+    let server = serve(Settings::default());
+    let mut client = Client::connect(&server).await;
+    let target = boot(7, "initrd");
+    let whole = client.get(&target).await;
+    assert!(whole.body.starts_with(b"ramdisk\x00070701"), "{whole:?}");
+    assert_eq!(client.get(&target).await, whole);
+    let head = client.ask("HEAD", &target, "").await;
+    assert_eq!((head.status, &head.fields), (200, &whole.fields));
+    let part = client.ask("GET", &target, "Range: bytes=5-12\r\n").await;
+    assert_eq!((part.status, part.body.as_slice()), (206, &whole.body[5..13]));
+    assert_eq!(part.field("content-range"), Some(format!("bytes 5-12/{}", whole.body.len()).as_str()));
+    assert_eq!(part.field("etag"), whole.field("etag"));
+    let beyond = client.ask("GET", &target, "Range: bytes=9999-\r\n").await;
+    assert_eq!((beyond.status, beyond.field("content-length")), (416, Some("0")));
+    let mut second = Client::connect(&server).await;
+    assert_eq!(second.get(&target).await, whole);
+}
+
+#[tokio::test]
+async fn a_boot_is_for_its_own_addresses_until_it_is_spent() {
+    let server = serve(Settings::default());
+    let mut client = Client::connect(&server).await;
+    for (id, status) in [(7, 200), (8, 404), (9, 410), (10, 200), (11, 503), (12, 404), (99, 404)] {
+        for file in ["boot.ipxe", "kernel", "initrd", "boot.efi"] {
+            assert_eq!(client.get(&boot(id, file)).await.status, status, "{id} {file}");
+        }
+    }
+    assert_eq!(client.get(&boot(11, "kernel")).await.field("retry-after"), Some("2"));
+    for target in ["/b/7/initrd".to_owned(), boot(7, ""), boot(7, "token"), boot(7, "x/initrd"), boot(7, "boot.iso")] {
+        assert_eq!(client.get(&target).await.status, 404, "{target}");
+    }
+    assert_eq!(client.ask("POST", &boot(7, "initrd"), "Content-Length: 0\r\n").await.status, 405);
+}
+
+#[tokio::test]
+async fn discovery_has_no_overlay() {
+    let server = serve(Settings::default());
+    let mut client = Client::connect(&server).await;
+    assert_eq!(client.get(&boot(10, "initrd")).await.body, b"ramdisk");
+    let plain = client.get(&boot(10, "boot.efi")).await.body;
+    let with = client.get(&boot(7, "boot.efi")).await.body;
+    assert!(!plain.windows(6).any(|window| window == b"070701") && with.windows(6).any(|window| window == b"070701"));
+}
+
+#[tokio::test]
+async fn the_uki_carries_the_overlay_in_its_initrd() {
+    let server = serve(Settings::default());
+    let mut client = Client::connect(&server).await;
+    let head = client.ask("HEAD", &boot(7, "boot.efi"), "").await;
+    let uki = client.get(&boot(7, "boot.efi")).await;
+    assert_eq!((uki.status, uki.field("content-type"), &uki.fields), (200, Some("application/efi"), &head.fields));
+    assert!(uki.body.windows(14).any(|window| window == b"ramdisk\x00070701"));
+    assert_ne!(uki.field("etag"), client.get(&boot(10, "boot.efi")).await.field("etag"));
+}
+
+#[tokio::test]
+async fn the_iso_is_for_the_bmc_and_its_slot_holds_the_overlay() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut octets = vec![1; 40 * 2048];
+    octets[16 * 2048 + 1..16 * 2048 + 6].copy_from_slice(b"CD001");
+    octets[20 * 2048..20 * 2048 + 32].copy_from_slice(&crate::media::SLOT_MAGIC);
+    octets[20 * 2048 + 32..20 * 2048 + 40].copy_from_slice(&4096_u64.to_le_bytes());
+    std::fs::write(file.path(), &octets).unwrap();
+    let server = serve(Settings { iso: Some(file.path().into()), ..Settings::default() });
+    let mut client = Client::connect(&server).await;
+    let whole = client.get(&boot(12, "boot.iso")).await;
+    assert_eq!((whole.status, whole.field("content-type")), (200, Some("application/vnd.efi-iso")));
+    assert_eq!(whole.body.len(), octets.len());
+    assert!(whole.body[20 * 2048..].starts_with(b"070701"));
+    assert!(whole.body[..20 * 2048] == octets[..20 * 2048] && whole.body[22 * 2048..] == octets[22 * 2048..]);
+    // Across both ends of the slot.
+    let part = client.ask("GET", &boot(12, "boot.iso"), "Range: bytes=40950-45060\r\n").await;
+    assert_eq!((part.status, part.body == whole.body[40950..=45060]), (206, true));
+    assert_eq!(client.get(&boot(7, "boot.iso")).await.status, 404, "a boot from the network has no ISO");
+}
+
+#[tokio::test]
+async fn c106_a_wrong_custom_script_is_500_and_no_script() {
+    let server = serve(Settings::default());
+    let mut client = Client::connect(&server).await;
+    let wrong = client.get(&boot(13, "boot.ipxe")).await;
+    assert_eq!((wrong.status, wrong.body.as_slice()), (500, &b"internal server error\n"[..]));
+    let own = client.get(&boot(14, "boot.ipxe")).await;
+    assert_eq!(own.body, format!("#!ipxe\necho http://{}{}\n", server.at, boot(14, "kernel")).into_bytes());
+    let told = server.directory.told.lock().unwrap();
+    assert_eq!(told[0].why.as_deref(), Some("`ftp:// bad` is no http, https or tftp URL without spaces"));
+}
+
+#[tokio::test]
+async fn a_boot_started_too_often_is_turned_off_and_told_once() {
+    let loops = LoopLimits { starts: 2, same_start: Duration::ZERO };
+    let server = serve(Settings { loops, ..Settings::default() });
+    let mut client = Client::connect(&server).await;
+    // Neither sizes, parts, refusals nor other files are starts.
+    for _ in 0..5 {
+        client.ask("HEAD", &boot(7, "boot.efi"), "").await;
+        client.ask("GET", &boot(7, "boot.efi"), "Range: bytes=0-9\r\n").await;
+        client.get(&boot(7, "kernel")).await;
+        client.get(&boot(9, "boot.ipxe")).await;
+    }
+    for _ in 0..2 {
+        let script = String::from_utf8(client.get(&boot(7, "boot.ipxe")).await.body).unwrap();
+        assert!(script.contains("/kernel "), "{script}");
+    }
+    assert!(server.directory.loops.lock().unwrap().is_empty());
+    for _ in 0..2 {
+        let script = String::from_utf8(client.get(&boot(7, "boot.ipxe")).await.body).unwrap();
+        assert!(script.contains("started too often") && script.contains("\npoweroff ||\n"), "{script}");
+        // Not 404, after which firmware would boot the disk.
+        assert_eq!(client.get(&boot(7, "boot.efi")).await.body, b"an iPXE");
+    }
+    assert_eq!(*server.directory.loops.lock().unwrap(), [(BootId(7), 3)]);
+    assert!(client.get(&boot(10, "boot.ipxe")).await.body.windows(7).any(|window| window == b"/kernel"));
+}
+
+#[tokio::test]
+async fn every_request_is_told() {
+    let server = serve(Settings::default());
+    let mut client = Client::connect(&server).await;
+    client.ask("GET", &boot(7, "kernel"), "User-Agent: iPXE/1.0.0+\r\n").await;
+    client.ask("HEAD", &boot(7, "boot.efi"), "User-Agent: UefiHttpBoot/1.0\r\n").await;
+    client.get(&boot(9, "initrd")).await;
+    let told = server.directory.told.lock().unwrap();
+    let lines: Vec<_> = told
+        .iter()
+        .map(|exchange| (exchange.phase.name(), exchange.answer.to_string(), exchange.boot_id, exchange.why.clone()))
+        .collect();
+    let spent = Some("this boot's overlay is spent".into());
+    assert_eq!(
+        lines,
+        [
+            ("ipxe", "sent 6 bytes".into(), Some(BootId(7)), None),
+            ("http-firmware", "noted".into(), Some(BootId(7)), None),
+            ("unknown", "refused (410)".into(), Some(BootId(9)), spent),
+        ]
+    );
+    assert!(told.iter().all(|exchange| exchange.peer == Some(HERE.into()) && *exchange.interface == *"lo"));
+}
