@@ -24,6 +24,9 @@ use crate::trace::{Answer, Exchange, Observer};
 mod abuse;
 #[path = "tests_boot.rs"]
 mod boots;
+#[cfg(feature = "firmware-tls")]
+#[path = "tests_tls.rs"]
+mod encrypted;
 
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
@@ -95,6 +98,10 @@ struct Settings {
 }
 
 fn serve(settings: Settings) -> Server {
+    serve_by(Speech::Plain, settings)
+}
+
+fn serve_by(speech: Speech, settings: Settings) -> Server {
     let directory = Arc::<Boots>::default();
     let sections: [(&str, &[u8]); 2] = [(".linux", b"k"), (".initrd", b"ramdisk")];
     let uki = Bytes::from(image(crate::pe::MACHINE_X64, crate::pe::EFI_APPLICATION, &sections));
@@ -115,7 +122,7 @@ fn serve(settings: Settings) -> Server {
     let socket = bind((HERE, 0).into()).unwrap();
     let at = socket.local_addr().unwrap();
     let cancel = CancellationToken::new();
-    let listener = Listener { socket, interface: "lo".into(), speech: Speech::Plain };
+    let listener = Listener { socket, interface: "lo".into(), speech };
     let shared = Shared::new(site, settings.limits.unwrap_or_default());
     tokio::spawn(listener.run(shared, cancel.clone()));
     Server { at, directory, _stop: cancel.drop_guard() }

@@ -45,7 +45,7 @@ const NEEDED: [(&str, &str); 30] = [
     ("ps", "procps"),
     ("cc", "build-essential"),
     ("strip", "binutils"),
-    // redfish-client's feature legacy-tls
+    // redfish-client's feature legacy-tls, bessemer-pxe's firmware-tls
     ("pkg-config", "pkg-config"),
     ("/usr/include/openssl/ssl.h", "libssl-dev"),
     // what the crates' own tests compare with

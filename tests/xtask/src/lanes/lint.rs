@@ -15,11 +15,12 @@ use crate::{deadline, prerequisites, run};
 /// Of crates.io.
 const CARGO_DENY: &str = "0.20.2";
 
-const CHECKS: [(&str, &[&str]); 3] = [
+const CHECKS: [(&str, &[&str]); 4] = [
     ("cargo fmt", &["fmt", "--all", "--", "--check"]),
     ("cargo clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     // off by default, and so compiled nowhere else
     ("legacy tls", &["check", "--package", "redfish-client", "--features", "legacy-tls"]),
+    ("firmware tls", &["test", "--quiet", "--package", "bessemer-pxe", "--features", "firmware-tls", "--lib", "encrypted"]),
 ];
 
 pub(super) fn run(workspace: &Workspace, until: Instant, tally: &mut Tally) -> Result<()> {
