@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::client::ClientIdentity;
-use crate::config::{Subnet, SubnetV6};
+use crate::config::{PoolV6Exhausted, Subnet, SubnetV6};
 use crate::identity::BootId;
 use crate::overlay::BootFiles;
 use crate::pool::PoolExhausted;
@@ -56,6 +56,9 @@ pub enum DirectoryError {
     /// The pool has no address left for this machine.
     #[error(transparent)]
     Exhausted(#[from] PoolExhausted),
+    /// The IPv6 pool has no address left for this machine.
+    #[error(transparent)]
+    ExhaustedV6(#[from] PoolV6Exhausted),
     /// Anything else, such as an API that is away.
     #[error("the host directory cannot answer: {0}")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),

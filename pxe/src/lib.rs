@@ -1,4 +1,4 @@
-//! The boot server: DHCPv4, TFTP and HTTP boot on any number of interfaces, from the firmware's first broadcast to a running
+//! The boot server: DHCP (of both families), TFTP and HTTP boot on any number of interfaces, from the firmware's first broadcast to a running
 //! ramdisk.
 //!
 //! It knows protocols and firmware, and nothing else: no Kubernetes, no host states, no policy. Whatever depends on
@@ -31,6 +31,7 @@ mod config;
 mod cpio;
 mod deadline;
 mod dhcp;
+mod dhcp6;
 mod directory;
 mod error;
 mod http;
@@ -50,10 +51,14 @@ mod trace;
 
 pub use client::{ClientIdentity, Relay};
 pub use config::{
-    Config, FirmwareTls, Http, HttpLimits, Interface, InterfaceV6, InvalidConfig, Ipxe, LoopLimits, Media, Mode,
-    Ramdisk, Reach, Route, Subnet, SubnetV6, TftpLimits,
+    Config, FirmwareTls, Http, HttpLimits, Interface, InterfaceV6, InvalidConfig, InvalidV6, Ipxe, LoopLimits, Media,
+    Mode, PoolV6Exhausted, Ramdisk, Reach, Route, Subnet, SubnetV6, TftpLimits,
 };
 pub use dhcp::{DecodeError as DhcpDecodeError, MessageType, Options as DhcpOptions, Packet as DhcpPacket};
+pub use dhcp6::{
+    DecodeError as Dhcp6DecodeError, Envelope as Dhcp6Envelope, Kind as Dhcp6Kind, Message as Dhcp6Message,
+    Options as Dhcp6Options, RelayHeader as Dhcp6RelayHeader, fuzz as fuzz_dhcp6,
+};
 pub use directory::{BootTarget, DirectoryError, HostDirectory, Lease, LeaseV6};
 pub use error::Error;
 pub use identity::{BootId, ClientArch, InvalidIdentity, MacAddr};

@@ -1,8 +1,11 @@
-//! The shortest answer to an IPv6 router solicitation: "there is no router here" (RFC 4861, section 4.2).
+//! Router advertisements (RFC 4861) of a link that is meant for provisioning.
 //!
 //! iPXE configures IPv4 and IPv6 together and goes on when both are settled. On a link without any router
-//! advertisement that takes it 14 to 19 seconds for each boot. An advertisement with lifetime zero, no prefix and no
-//! flags settles it at once and configures nothing on anybody. Where another router advertises, this one is silent.
+//! advertisement that takes it 14 to 19 seconds for each boot. An advertisement that says "there is no router here"
+//! settles it at once and configures nothing on anybody. Where IPv6 is served, it also says that addresses come by DHCPv6
+//! and which prefix is on the link, which DHCPv6 itself does not tell. No host takes an address by itself from it.
+//!
+//! Where another router advertises, this one is silent: it knows less. Another boot server that says the same is none.
 
 use std::io;
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -10,24 +13,38 @@ use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
-use tokio::time::Instant;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
+use crate::config::{Interface, SubnetV6};
 use crate::server::Parts;
 
+const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
 const SOLICITATION: u8 = 133;
 const ADVERTISEMENT: u8 = 134;
-/// Type, code, checksum (filled in by the kernel), hop limit "unspecified", no flags, lifetime 0, times "unspecified".
-const NO_ROUTER: [u8; 16] = [ADVERTISEMENT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+/// Managed addresses, other configuration (section 4.2): both by DHCPv6.
+const BY_DHCPV6: u8 = 0x80 | 0x40;
+/// Section 4.6.2.
+const PREFIX_INFORMATION: u8 = 3;
+/// On the link; the flag for addresses that hosts make up (autonomous) is never set.
+const ON_LINK: u8 = 0x80;
+/// Section 6.2.1: AdvValidLifetime and AdvPreferredLifetime.
+const VALID: u32 = 2_592_000;
+const PREFERRED: u32 = 604_800;
+/// Unasked advertisements where hosts do not depend on them (MaxRtrAdvInterval), for those that missed the answer to
+/// their solicitations.
+const UNASKED: Duration = Duration::from_secs(600);
+/// The most frequent that the RFC allows.
+const OFTENEST: Duration = Duration::from_secs(4);
 /// A router says something at least this often (RFC 4861, section 6.2.1: MaxRtrAdvInterval).
 const FOREIGN_ROUTER_LASTS: Duration = Duration::from_secs(1800);
 
 /// Starts it on the interfaces that ask for it. It only saves time: where it cannot start, the rest still works.
 pub(crate) fn start(parts: &mut Parts) {
     for interface in parts.config.interfaces.iter().filter(|interface| interface.v6.answer_router_solicitations) {
-        match RouterAdvertiser::bind(&interface.name) {
+        match RouterAdvertiser::bind(interface) {
             Ok(advertiser) => drop(parts.tasks.spawn(advertiser.run(parts.cancel.clone()))),
             Err(error) => info!(interface = interface.name, %error, "router solicitations are not answered"),
         }
@@ -46,20 +63,37 @@ enum Heard {
 struct RouterAdvertiser {
     /// A raw ICMPv6 socket: receiving and sending work as for UDP, with 0 for a port.
     socket: UdpSocket,
+    /// What it says, octet for octet.
+    advertisement: Vec<u8>,
+    unasked: Interval,
+    everybody: SocketAddrV6,
     foreign_router_until: Option<Instant>,
 }
 
 impl RouterAdvertiser {
     /// Fails where the interface has no IPv6.
-    fn bind(interface: &str) -> io::Result<Self> {
+    fn bind(interface: &Interface) -> io::Result<Self> {
         let socket = Socket::new(Domain::IPV6, Type::RAW, Some(Protocol::ICMPV6))?;
-        socket.bind_device(Some(interface.as_bytes()))?;
-        let index = rustix::net::netdevice::name_to_index(&socket, interface)?;
+        socket.bind_device(Some(interface.name.as_bytes()))?;
+        let index = rustix::net::netdevice::name_to_index(&socket, &interface.name)?;
         socket.join_multicast_v6(&ALL_ROUTERS, index)?;
         // Receivers drop what passed a router (section 6.1.2).
         socket.set_unicast_hops_v6(255)?;
+        socket.set_multicast_hops_v6(255)?;
+        socket.set_multicast_if_v6(index)?;
+        socket.set_multicast_loop_v6(false)?;
         socket.set_nonblocking(true)?;
-        Ok(Self { socket: UdpSocket::from_std(socket.into())?, foreign_router_until: None })
+        let lifetime = interface.v6.router_lifetime;
+        let period = if lifetime.is_zero() { UNASKED } else { (lifetime / 3).clamp(OFTENEST, UNASKED) };
+        let mut unasked = tokio::time::interval(period);
+        unasked.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Ok(Self {
+            socket: UdpSocket::from_std(socket.into())?,
+            advertisement: advertisement(interface.v6.on_link(), lifetime),
+            unasked,
+            everybody: SocketAddrV6::new(ALL_NODES, 0, 0, index),
+            foreign_router_until: None,
+        })
     }
 
     /// Serves until cancelled.
@@ -67,7 +101,8 @@ impl RouterAdvertiser {
         loop {
             let heard = tokio::select! {
                 () = cancel.cancelled() => return,
-                heard = self.hear() => heard,
+                _ = self.unasked.tick() => Ok((Heard::Answer, self.everybody)),
+                heard = hear(&self.socket, &self.advertisement) => heard,
             };
             match heard {
                 Ok((Heard::Answer, peer)) => self.answer(peer).await,
@@ -87,27 +122,48 @@ impl RouterAdvertiser {
         if self.foreign_router_until.is_some_and(|until| Instant::now() < until) {
             return;
         }
-        match self.socket.send_to(&NO_ROUTER, peer).await {
-            Ok(_) => debug!(phase = "ra", peer = %peer.ip(), answer = "no router", "answered"),
-            Err(error) => debug!(phase = "ra", peer = %peer.ip(), %error, "the answer was not sent"),
-        }
-    }
-
-    async fn hear(&self) -> io::Result<(Heard, SocketAddrV6)> {
-        // Longer than an Ethernet frame of 1500 octets is no solicitation; what does not fit is cut.
-        let mut message = [0; 1500];
-        match self.socket.recv_from(&mut message).await? {
-            (len, SocketAddr::V6(peer)) => Ok((judge(message.get(..len).unwrap_or_default(), *peer.ip()), peer)),
-            (_, SocketAddr::V4(_)) => Err(io::ErrorKind::InvalidData.into()),
+        match self.socket.send_to(&self.advertisement, peer).await {
+            Ok(_) => debug!(phase = "ra", peer = %peer.ip(), "advertised"),
+            Err(error) => debug!(phase = "ra", peer = %peer.ip(), %error, "the advertisement was not sent"),
         }
     }
 }
 
+async fn hear(socket: &UdpSocket, ours: &[u8]) -> io::Result<(Heard, SocketAddrV6)> {
+    // Longer than an Ethernet frame of 1500 octets is no solicitation; what does not fit is cut.
+    let mut message = [0; 1500];
+    match socket.recv_from(&mut message).await? {
+        (len, SocketAddr::V6(peer)) => Ok((judge(message.get(..len).unwrap_or_default(), *peer.ip(), ours), peer)),
+        (_, SocketAddr::V4(_)) => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// What is advertised for the subnet of the link, if IPv6 is served on it. The kernel fills in the checksum.
+fn advertisement(on_link: Option<&SubnetV6>, router_lifetime: Duration) -> Vec<u8> {
+    let lifetime = u16::try_from(router_lifetime.as_secs()).unwrap_or(u16::MAX).to_be_bytes();
+    let flags = if on_link.is_some() { BY_DHCPV6 } else { 0 };
+    // Type, code, checksum, hop limit "unspecified", flags, lifetime, times "unspecified".
+    let mut out = vec![ADVERTISEMENT, 0, 0, 0, 0, flags];
+    out.extend_from_slice(&lifetime);
+    out.extend_from_slice(&[0; 8]);
+    if let Some(subnet) = on_link {
+        // Length in units of eight octets.
+        out.extend_from_slice(&[PREFIX_INFORMATION, 4, subnet.prefix, ON_LINK]);
+        out.extend_from_slice(&VALID.to_be_bytes());
+        out.extend_from_slice(&PREFERRED.to_be_bytes());
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&subnet.network.octets());
+    }
+    out
+}
+
 /// Only the type matters. The unspecified address, which a machine without a link-local one solicits from, would need
 /// a multicast to everybody; it solicits again once it has one.
-fn judge(message: &[u8], from: Ipv6Addr) -> Heard {
+fn judge(message: &[u8], from: Ipv6Addr, ours: &[u8]) -> Heard {
     match message.first() {
         Some(&SOLICITATION) if from.is_unicast_link_local() => Heard::Answer,
+        // Behind type, code and checksum.
+        Some(&ADVERTISEMENT) if message.get(4..) == ours.get(4..) => Heard::Nothing,
         Some(&ADVERTISEMENT) => Heard::ForeignRouter,
         _ => Heard::Nothing,
     }
@@ -119,6 +175,7 @@ mod tests {
 
     #[test]
     fn only_solicitations_from_the_link_are_answered() {
+        let ours = advertisement(None, Duration::ZERO);
         let (link, global) = ("fe80::5054:ff:fe00:1".parse().unwrap(), "2001:db8::1".parse().unwrap());
         for (message, from, expected) in [
             (&[133, 0, 0, 0, 0, 0, 0, 0][..], link, Heard::Answer),
@@ -127,8 +184,33 @@ mod tests {
             (&[134, 0], link, Heard::ForeignRouter),
             (&[135, 0], link, Heard::Nothing),
             (&[], link, Heard::Nothing),
+            // Another boot server of ours, with a checksum of its own.
+            (&[&[134, 0, 7, 7], &ours[4..]].concat(), link, Heard::Nothing),
         ] {
-            assert_eq!(judge(message, from), expected, "{message:?} from {from}");
+            assert_eq!(judge(message, from, &ours), expected, "{message:?} from {from}");
+        }
+    }
+
+    #[test]
+    fn an_advertisement_is_exact_to_the_octet() {
+        let subnet = SubnetV6 {
+            network: "fd77::".parse().unwrap(),
+            prefix: 64,
+            pool: None,
+            dns: Vec::new(),
+            valid: Duration::from_secs(600),
+        };
+        let hex = |octets: Vec<u8>| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
+        for (on_link, lifetime, expected) in [
+            (None, 0, "86000000000000000000000000000000"),
+            (None, 1800, "86000000000007080000000000000000"),
+            (
+                Some(&subnet),
+                0,
+                "860000000 0c0 0000 0000000000000000 03044080 00278d00 00093a80 00000000 fd770000000000000000000000000000",
+            ),
+        ] {
+            assert_eq!(hex(advertisement(on_link, Duration::from_secs(lifetime))), expected.replace(' ', ""));
         }
     }
 }

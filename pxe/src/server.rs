@@ -15,7 +15,7 @@ use crate::identity::BootId;
 use crate::metrics::Metrics;
 use crate::script::Urls;
 use crate::trace::Observer;
-use crate::{dhcp, http, router_advert, tftp};
+use crate::{dhcp, dhcp6, http, router_advert, tftp};
 
 /// What every part needs to start.
 pub(crate) struct Parts {
@@ -55,6 +55,7 @@ impl BootServer {
         let http = http::start(&mut parts).await?;
         tftp::start(&mut parts)?;
         dhcp::start(&mut parts, dhcp, &http);
+        dhcp6::start(&mut parts, &http)?;
         router_advert::start(&mut parts);
         for (interface, http_address) in parts.config.interfaces.iter().zip(&http) {
             info!(interface = interface.name, %http_address, "the boot server answers");

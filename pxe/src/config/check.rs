@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use super::check_v6::InvalidV6;
 use super::{Config, Interface, Mode, Reach, Subnet};
 use crate::pool::InvalidPool;
 use crate::prefix::Prefix;
@@ -110,6 +111,14 @@ pub enum InvalidConfig {
     /// TLS for firmware was not compiled in.
     #[error("TLS for firmware is not part of this program: build it with the feature `firmware-tls`")]
     NoTls,
+    /// The IPv6 side of an interface.
+    #[error("{interface}: {error}")]
+    V6 {
+        /// Which interface.
+        interface: String,
+        /// What is wrong.
+        error: InvalidV6,
+    },
 }
 
 impl Config {
@@ -140,7 +149,7 @@ fn check_interfaces(interfaces: &[Interface]) -> Result<(), InvalidConfig> {
         return Err(InvalidConfig::NoInterface);
     }
     let (mut names, mut addresses) = (BTreeSet::new(), BTreeSet::new());
-    for Interface { name, address, .. } in interfaces {
+    for Interface { name, address, v6 } in interfaces {
         let odd = |c: char| c == '/' || c.is_whitespace() || c.is_control();
         if name.is_empty() || name.len() > LONGEST_NAME || name.contains(odd) {
             return Err(InvalidConfig::InterfaceName(name.escape_debug().take(64).collect()));
@@ -154,6 +163,7 @@ fn check_interfaces(interfaces: &[Interface]) -> Result<(), InvalidConfig> {
         if !addresses.insert(address) {
             return Err(InvalidConfig::Twice(address.to_string()));
         }
+        v6.check().map_err(|error| InvalidConfig::V6 { interface: name.clone(), error })?;
     }
     Ok(())
 }

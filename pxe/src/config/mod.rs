@@ -2,6 +2,7 @@
 //! is said in words before anything starts.
 
 mod check;
+mod check_v6;
 mod http;
 mod programs;
 mod subnet;
@@ -11,10 +12,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use check::InvalidConfig;
+pub use check_v6::InvalidV6;
 pub use http::{FirmwareTls, Http, HttpLimits, LoopLimits, Media};
 pub use programs::{Ipxe, Ramdisk};
 pub use subnet::{Interface, Mode, Reach, Route, Subnet};
-pub use v6::{InterfaceV6, SubnetV6};
+pub use v6::{InterfaceV6, PoolV6Exhausted, SubnetV6};
 
 pub use crate::tftp::TftpLimits;
 

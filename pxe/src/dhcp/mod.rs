@@ -3,6 +3,7 @@
 //! `packet` and `options` know bytes, `client` knows firmware, `decide` is the pure rule from a request and the
 //! directory's answers to a reply or a reason for silence, `server` moves packets.
 
+mod boot_file;
 mod client;
 mod decide;
 mod options;
@@ -22,6 +23,7 @@ use crate::server::Parts;
 use decide::Subnet;
 use server::DhcpServer;
 
+pub(crate) use boot_file::boot_file;
 pub use options::Options;
 pub use packet::{DecodeError, MessageType, Packet};
 

@@ -1,0 +1,102 @@
+//! DHCPv6 (RFC 8415, with boot options by RFC 5970): codec, who is asking, what to answer, and the socket of each
+//! interface. Addresses come from the directory, which stores them before they are told.
+//!
+//! `packet` and `options` know octets and relay agents, `client` knows firmware, `decide` is the pure rule from a request
+//! and the directory's answers to a reply or a reason for silence, `server` moves packets.
+
+mod client;
+mod decide;
+mod options;
+mod packet;
+mod server;
+
+use std::io;
+use std::net::{Ipv6Addr, SocketAddr, SocketAddrV4};
+use std::sync::Arc;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::UdpSocket;
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::script::Urls;
+use crate::server::Parts;
+use server::Server;
+
+pub use options::Options;
+pub use packet::{DecodeError, Envelope, Kind, Message, RelayHeader};
+
+/// For fuzzing: whatever arrives is refused, or answered with something that decodes, as long as a message may be.
+///
+/// # Panics
+/// If an answer would be more than the question and what the server adds to it.
+#[doc(hidden)]
+pub fn fuzz(datagram: &[u8]) {
+    let Ok(envelope) = Envelope::decode(datagram) else { return };
+    assert_eq!(Envelope::decode(&envelope.encode()).as_ref(), Ok(&envelope));
+    let phase = client::phase(&envelope.message.options);
+    let _ = client::identify(&envelope, Ipv6Addr::LOCALHOST, "lo".into());
+    let _ = client::link(&envelope);
+    let subnet = crate::config::SubnetV6 {
+        network: Ipv6Addr::LOCALHOST,
+        prefix: 64,
+        pool: None,
+        dns: vec![Ipv6Addr::LOCALHOST],
+        valid: std::time::Duration::from_secs(60),
+    };
+    let request = &envelope.message;
+    let _ = decide::not_for_us(request, &[1, 2, 3]);
+    let address = decide::Granted::Address(Ipv6Addr::LOCALHOST);
+    let granted: Vec<_> = decide::associations(request).into_iter().map(|association| (association, address)).collect();
+    let facts =
+        decide::Facts { subnet: &subnet, server_duid: &[1, 2, 3], granted: &granted, boot_url: Some("http://[::1]/") };
+    let answer = decide::answer(request, phase, &facts);
+    assert!(envelope.wrap(&answer).len() <= datagram.len() + 2048, "an answer that amplifies");
+    let _ = decide::confirm(request, &subnet, &[1, 2, 3]);
+}
+
+const SERVER_PORT: u16 = 547;
+const CLIENT_PORT: u16 = 546;
+/// All_DHCP_Relay_Agents_and_Servers, and All_DHCP_Servers, which relay agents may use.
+const GROUPS: [Ipv6Addr; 2] = [Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2), Ipv6Addr::new(0xff05, 0, 0, 0, 0, 0, 1, 3)];
+
+/// Serves each interface that has an IPv6 address and a subnet. Boot files are on the same port as over IPv4: `http` says
+/// where those are.
+///
+/// # Errors
+/// [`Error`] names the interface that cannot be listened on.
+pub(crate) fn start(parts: &mut Parts, http: &[SocketAddrV4]) -> Result<(), Error> {
+    let config: Arc<Config> = parts.config.clone();
+    for (interface, http) in config.interfaces.iter().zip(http) {
+        let Some(address) = interface.v6.address.filter(|_| !interface.v6.subnets.is_empty()) else { continue };
+        let socket = socket(&interface.name).map_err(|error| {
+            Error::listen("DHCPv6", "UDP", (Ipv6Addr::UNSPECIFIED, SERVER_PORT).into(), &interface.name, error)
+        })?;
+        let server = Server {
+            socket,
+            interface: interface.name.as_str().into(),
+            on_link: interface.v6.on_link().cloned(),
+            subnets: interface.v6.subnets.clone(),
+            duid: decide::server_duid(&interface.v6.subnets),
+            address,
+            ipxe: config.ipxe.clone(),
+            urls: Urls::http(SocketAddr::from((address, http.port()))),
+            observer: parts.observer.clone(),
+        };
+        parts.tasks.spawn(server.run(parts.cancel.clone()));
+    }
+    Ok(())
+}
+
+fn socket(interface: &str) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_only_v6(true)?;
+    socket.bind_device(Some(interface.as_bytes()))?;
+    let index = rustix::net::netdevice::name_to_index(&socket, interface)?;
+    for group in &GROUPS {
+        socket.join_multicast_v6(group, index)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&SocketAddr::from((Ipv6Addr::UNSPECIFIED, SERVER_PORT)).into())?;
+    UdpSocket::from_std(socket.into())
+}

@@ -1,0 +1,163 @@
+//! Conversations by the octet. Golden files hold what is heard (`>`) and answered (`<`); the server's own DUID stands in
+//! them as `0004 000102…0f`.
+
+use std::net::Ipv4Addr;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::*;
+use crate::config::{PoolV6Exhausted, Subnet};
+use crate::directory::{HostDirectory, Lease, LeaseV6};
+use crate::identity::{BootId, MacAddr};
+use crate::overlay::BootFiles;
+
+const MAC: MacAddr = MacAddr([0x52, 0x54, 0, 0, 0, 1]);
+const EXHAUSTED: MacAddr = MacAddr([0x52, 0x54, 0, 0, 0, 0xee]);
+
+/// One host, whose address is `::1:1` of whichever subnet.
+struct OneHost {
+    target: Mutex<BootTarget>,
+    given_back: Mutex<Vec<(&'static str, IpAddr)>>,
+}
+
+#[async_trait::async_trait]
+impl HostDirectory for OneHost {
+    async fn boot_target(&self, _: &ClientIdentity) -> Result<BootTarget, DirectoryError> {
+        Ok(self.target.lock().unwrap().clone())
+    }
+
+    async fn lease(
+        &self,
+        _: &ClientIdentity,
+        _: &Subnet,
+        _: Option<Ipv4Addr>,
+    ) -> Result<Option<Lease>, DirectoryError> {
+        Ok(None)
+    }
+
+    async fn lease_v6(
+        &self,
+        who: &ClientIdentity,
+        subnet: &SubnetV6,
+        iaid: u32,
+        _: Option<Ipv6Addr>,
+    ) -> Result<Option<LeaseV6>, DirectoryError> {
+        assert_eq!(iaid, 7);
+        match who.mac() {
+            Some(EXHAUSTED) => Err(PoolV6Exhausted { first: subnet.network, last: subnet.network }.into()),
+            Some(MAC) => Ok(Some(LeaseV6 { address: Ipv6Addr::from_bits(subnet.network.to_bits() | 0x1_0001) })),
+            _ => Ok(None),
+        }
+    }
+
+    async fn declined(&self, _: &ClientIdentity, address: IpAddr) -> Result<(), DirectoryError> {
+        self.given_back.lock().unwrap().push(("declined", address));
+        Ok(())
+    }
+
+    async fn released(&self, _: &ClientIdentity, address: IpAddr) -> Result<(), DirectoryError> {
+        self.given_back.lock().unwrap().push(("released", address));
+        Ok(())
+    }
+
+    async fn overlay(&self, _: &BootId) -> Result<BootFiles, DirectoryError> {
+        Ok(BootFiles::Unknown)
+    }
+}
+
+async fn server(host: Arc<OneHost>) -> Server {
+    let subnet = |network: &str| SubnetV6 {
+        network: network.parse().unwrap(),
+        prefix: 64,
+        pool: None,
+        dns: vec!["fd77::1".parse().unwrap()],
+        valid: Duration::from_secs(3600),
+    };
+    let subnets = vec![subnet("fd77::"), subnet("fd78::")];
+    let address: Ipv6Addr = "fd77::1".parse().unwrap();
+    Server {
+        socket: UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).await.unwrap(),
+        interface: "br0".into(),
+        on_link: subnets.first().cloned(),
+        subnets,
+        duid: [vec![0, 4], (0..16).collect()].concat(),
+        address,
+        ipxe: Ipxe::default(),
+        urls: Urls::http(SocketAddr::from((address, 8080))),
+        observer: Observer::new(host),
+    }
+}
+
+fn octets(hex: &str) -> Vec<u8> {
+    let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+async fn play(name: &str) -> Arc<OneHost> {
+    let host = Arc::new(OneHost { target: Mutex::new(BootTarget::Nothing), given_back: Mutex::default() });
+    let server = server(host.clone()).await;
+    let path = format!("{}/tests/golden/dhcp6-{name}.hex", env!("CARGO_MANIFEST_DIR"));
+    let mut answer = None;
+    for line in std::fs::read_to_string(&path).unwrap().lines() {
+        let hex = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("#", _) => {}
+            ("target", target) => {
+                *host.target.lock().unwrap() = match target {
+                    "ramdisk" => BootTarget::Ramdisk { boot_id: BootId(7) },
+                    "disk" => BootTarget::LocalDisk,
+                    _ => BootTarget::Nothing,
+                }
+            }
+            (">", heard) => {
+                let peer = "fe80::77".parse().unwrap();
+                answer = match server.read(&octets(heard), peer) {
+                    None => None,
+                    Some(envelope) => {
+                        let (.., done) = server.respond(&envelope, peer).await;
+                        done.reply.map(|reply| envelope.wrap(&reply))
+                    }
+                };
+            }
+            ("<", expected) => {
+                let answer = answer.take().unwrap_or_default();
+                assert_eq!(hex(&answer), hex(&octets(expected)), "{name}: {line}");
+            }
+            ("silent", _) => assert_eq!(answer.take(), None, "{name}: not silent"),
+            _ => panic!("{name}: what is `{line}`?"),
+        }
+        let asks = line.starts_with(['>', '#']);
+        assert!(asks || answer.is_none(), "{name}: an answer that is not in the file, before `{line}`");
+    }
+    host
+}
+
+#[tokio::test]
+async fn conversations_are_exact_to_the_octet() {
+    for name in ["http-firmware", "pxe-firmware", "ipxe", "information", "silence", "relay"] {
+        play(name).await;
+    }
+    let host = play("system").await;
+    let address = "fd77::1:1".parse().unwrap();
+    assert_eq!(*host.given_back.lock().unwrap(), [("released", address), ("declined", address)]);
+}
+
+#[tokio::test]
+async fn answers_go_where_they_are_listened_for() {
+    let message = octets("01cafe01");
+    let relayed = |options: &str| {
+        let header = format!("0c00{}{}{options}00090004", "00".repeat(16), "00".repeat(16));
+        [octets(&header), message.clone()].concat()
+    };
+    for (datagram, port) in [
+        (message.clone(), CLIENT_PORT),
+        (relayed(""), SERVER_PORT),
+        // Relay source port (RFC 8357).
+        (relayed("008700020000"), 33_333),
+    ] {
+        let envelope = Envelope::decode(&datagram).unwrap();
+        let peer = SocketAddrV6::new("fe80::77".parse().unwrap(), 33_333, 0, 4);
+        let to = destination(&envelope, peer);
+        assert_eq!((to.ip(), to.port(), to.scope_id()), (peer.ip(), port, 4));
+    }
+}
