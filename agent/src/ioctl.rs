@@ -1,15 +1,23 @@
-//! The two ioctls that the agent needs and no safe crate offers. The only unsafe code of the agent is in this file: each call passes
-//! a constant opcode and at most one integer by reference, and the kernel keeps no pointer to it.
+//! The ioctls that the agent needs and no safe crate offers. The only unsafe code of the agent is in this room: each call passes a constant
+//! opcode and an integer or a structure of the C layout that the kernel documents, and the kernel keeps no pointer to it.
 
 #![expect(
     unsafe_code,
     reason = "ioctl numbers say nothing about their argument's type; each is stated beside its call"
 )]
 
+mod block;
+mod nvme;
+mod scsi;
+
 use std::io;
 use std::os::fd::AsFd;
 
 use rustix::ioctl::{NoArg, Setter, ioctl, opcode};
+
+pub(crate) use block::{discard, remove_mapping, secure_discard, zero_out};
+pub(crate) use nvme::{NvmeCommand, nvme_admin};
+pub(crate) use scsi::{ScsiDirection, scsi};
 
 /// `BLKRRPART` of `<linux/fs.h>`: no argument.
 const REREAD_PARTITIONS: u32 = opcode::none(0x12, 95);

@@ -21,6 +21,7 @@ use crate::{console, identity};
 mod clock;
 mod deploy;
 mod dhcp;
+mod erase;
 mod hints;
 mod inspect;
 mod lease;
@@ -28,6 +29,7 @@ mod leave;
 mod modules;
 mod mounts;
 mod network;
+mod nvme;
 mod worker;
 
 /// How long a person has to read on the console why the machine is about to be switched off.

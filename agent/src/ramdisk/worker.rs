@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 use super::clock::ControllerTime;
-use super::{deploy, inspect, leave};
+use super::{deploy, erase, inspect, leave};
 use crate::link::Controllers;
 use crate::link::items::Items;
 
@@ -52,7 +52,15 @@ impl Worker {
         let WorkItem { id, claim, deadline, work, .. } = item;
         match work {
             Work::Inspect => self.inspect().await,
-            Work::Erase(_) => failed(FailureCode::EraseFailed, "this agent does not erase".to_owned()),
+            Work::Erase(order) => {
+                info!("item {id}: erasing");
+                let job =
+                    erase::Job { id, deadline: self.time.instant_of(deadline), order, items: Arc::clone(&self.items) };
+                match Box::pin(erase::erase(job)).await {
+                    Ok(report) => Outcome::Done { report: Report::Erased(report) },
+                    Err(error) => failed(error.code(), error.to_string()),
+                }
+            }
             Work::Deploy(order) => {
                 info!("item {id}: deploying for {}", claim.as_deref().unwrap_or("nobody"));
                 let job = deploy::Job {

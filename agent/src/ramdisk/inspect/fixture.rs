@@ -5,11 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// The folder; gone when this is.
-pub(super) struct Sys(tempfile::TempDir);
+pub(in crate::ramdisk) struct Sys(tempfile::TempDir);
 
 impl Sys {
     /// Empty but for the folders that are always there.
-    pub(super) fn new() -> Self {
+    pub(in crate::ramdisk) fn new() -> Self {
         let sys = Self(tempfile::tempdir().unwrap());
         for folder in ["block", "class/net", "devices", "bus/pci/devices"] {
             fs::create_dir_all(sys.path().join(folder)).unwrap();
@@ -18,12 +18,12 @@ impl Sys {
     }
 
     /// To hand to what is tested.
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::ramdisk) fn path(&self) -> &Path {
         self.0.path()
     }
 
     /// A file with its content.
-    pub(super) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
+    pub(in crate::ramdisk) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
         let path = self.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
@@ -31,7 +31,7 @@ impl Sys {
     }
 
     /// A link at `path` to `target`, both below this `/sys`.
-    pub(super) fn link(&self, path: &str, target: &str) -> &Self {
+    pub(in crate::ramdisk) fn link(&self, path: &str, target: &str) -> &Self {
         let (path, target) = (self.path().join(path), self.path().join(target));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::create_dir_all(&target).unwrap();
@@ -40,7 +40,7 @@ impl Sys {
     }
 
     /// A disk whose device is at `device` below `devices`; `files` are of the disk, `device/…` of the device.
-    pub(super) fn disk(&self, name: &str, device: &str, files: &[(&str, &str)]) -> PathBuf {
+    pub(in crate::ramdisk) fn disk(&self, name: &str, device: &str, files: &[(&str, &str)]) -> PathBuf {
         let folder = format!("devices/{device}/block/{name}");
         self.file(&format!("{folder}/ro"), "0\n").file(&format!("{folder}/removable"), "0\n");
         self.link(&format!("{folder}/device"), &format!("devices/{device}"));
@@ -56,7 +56,7 @@ impl Sys {
 }
 
 /// A file of the shared test data; none without it.
-pub(super) fn data(path: &str) -> Option<Vec<u8>> {
+pub(in crate::ramdisk) fn data(path: &str) -> Option<Vec<u8>> {
     let Some(folder) = std::env::var_os("BESSEMER_TEST_DATA") else {
         println!("SKIP no test data: set BESSEMER_TEST_DATA");
         return None;

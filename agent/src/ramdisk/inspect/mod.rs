@@ -9,7 +9,7 @@ use crate::{files, identity};
 mod cpu;
 pub(super) mod disks;
 #[cfg(test)]
-mod fixture;
+pub(in crate::ramdisk) mod fixture;
 
 /// The inventory. `boot_mac` and `boot_address` are of the NIC that this boot came through.
 pub(super) fn inspect(boot_mac: &str, boot_address: &str) -> HardwareDetails {
