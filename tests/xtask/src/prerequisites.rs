@@ -53,6 +53,18 @@ const NEEDED: [(&str, &str); 30] = [
     ("/usr/lib/systemd/boot/efi/systemd-bootx64.efi", "systemd-boot-efi"),
 ];
 
+/// What the agent's tests have erased, and what judges of it.
+const NEEDED_BY_ERASING: [(&str, &str); 7] = [
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("pvcreate", "lvm2"),
+    ("cryptsetup", "cryptsetup-bin"),
+    ("sgdisk", "gdisk"),
+    ("wipefs", "util-linux"),
+    // reads the same tables as the agent's inspection
+    ("dmidecode", "dmidecode"),
+];
+
 /// The same for the lane of BMCs: the peers of `python.rs`, and virtual machines for them.
 const NEEDED_BY_BMCS: [(&str, &str); 6] = [
     // without it Debian's Python makes no virtual environments
@@ -85,7 +97,7 @@ pub(crate) fn for_rack(workspace: &Workspace) -> Result<()> {
     ensure!(cfg!(target_arch = "x86_64"), "the rack's hosts are x86-64: run this on such a machine");
     space(workspace)?;
     memory()?;
-    packages(&NEEDED)?;
+    packages(&[&NEEDED[..], &NEEDED_BY_ERASING].concat())?;
     go()?;
     Rack::sweep_all()?.iter().for_each(|line| say(format!("an earlier run was interrupted: {line}")));
     Ok(())
@@ -93,7 +105,7 @@ pub(crate) fn for_rack(workspace: &Workspace) -> Result<()> {
 
 /// Installs for the crates' own tests what they look for; without root they say themselves what they lack.
 pub(crate) fn for_unit_tests() -> Result<()> {
-    if rustix::process::geteuid().is_root() { packages(&NEEDED) } else { Ok(()) }
+    if rustix::process::geteuid().is_root() { packages(&[&NEEDED[..], &NEEDED_BY_ERASING].concat()) } else { Ok(()) }
 }
 
 /// The same for the tests of BMCs.

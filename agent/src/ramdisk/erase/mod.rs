@@ -90,7 +90,7 @@ pub(super) async fn erase(job: Job) -> Result<EraseReport, EraseError> {
         running.spawn(async move {
             let _slot = slots.acquire_owned().await;
             let work = move || {
-                let each = |(number, disk, alone): (usize, FoundDisk, bool)| {
+                let each = |Target { number, disk, alone }: Target| {
                     let progress = |bytes: u64| {
                         if let Some(count) = done.get(number) {
                             count.store(bytes, Ordering::Relaxed);
@@ -129,18 +129,27 @@ pub(super) async fn erase(job: Job) -> Result<EraseReport, EraseError> {
     Err(EraseError::Failed { failed: failed.join("; "), erased: erased.join(", ") })
 }
 
-/// Namespaces of one NVMe controller one after the other: some of its commands are for all of them. With each disk its number, and
-/// whether all its siblings are to be erased too.
-fn controllers_together(targets: &[FoundDisk]) -> Vec<Vec<(usize, FoundDisk, bool)>> {
-    let mut groups: Vec<(String, Vec<(usize, FoundDisk, bool)>)> = Vec::new();
+/// A disk to be erased.
+struct Target {
+    /// Among all of them.
+    number: usize,
+    disk: FoundDisk,
+    /// Every other namespace of its controller is to be erased too, or there is none.
+    alone: bool,
+}
+
+/// Namespaces of one NVMe controller one after the other: some of its commands are for all of them.
+fn controllers_together(targets: &[FoundDisk]) -> Vec<Vec<Target>> {
+    let mut groups: Vec<(String, Vec<Target>)> = Vec::new();
     for (number, disk) in targets.iter().enumerate() {
         let controller = controller(&disk.inventory.name);
         let alone = siblings(Path::new("/sys"), &controller)
             .iter()
             .all(|sibling| targets.iter().any(|target| target.inventory.name == format!("/dev/{sibling}")));
+        let target = Target { number, disk: disk.clone(), alone };
         match groups.iter_mut().find(|(name, _)| *name == controller) {
-            Some((_, group)) => group.push((number, disk.clone(), alone)),
-            None => groups.push((controller, vec![(number, disk.clone(), alone)])),
+            Some((_, group)) => group.push(target),
+            None => groups.push((controller, vec![target])),
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()

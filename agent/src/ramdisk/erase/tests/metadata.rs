@@ -166,7 +166,8 @@ fn raid_members_and_zfs_are_erased_at_both_ends() {
         (0..8).map(move |number| (label + 128 * 1024 + number * 1024, 0x00ba_b10c_u64.to_le_bytes().to_vec()))
     };
     let end = size / (256 * 1024) * 256 * 1024;
-    let table: Vec<(&str, Vec<(u64, Vec<u8>)>)> = vec![
+    type Write = (u64, Vec<u8>);
+    let table: Vec<(&str, Vec<Write>)> = vec![
         ("md RAID 0.90", vec![(aligned - 65536, md0(aligned - 65536))]),
         ("md RAID 1.0", vec![(size / 4096 * 4096 - 8192, md1(size / 4096 * 4096 - 8192))]),
         ("md RAID 1.1", vec![(0, md1(0))]),
