@@ -10,6 +10,7 @@
 
 mod artefacts;
 mod clients;
+mod contract;
 mod disk;
 mod host;
 mod machine;

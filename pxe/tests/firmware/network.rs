@@ -123,6 +123,11 @@ impl Neighbour {
         neighbour
     }
 
+    /// The name of its network namespace.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
     pub(crate) fn ip(&self, args: &[&str]) {
         ip(&[&["-n", &self.namespace], args].concat()).unwrap();
     }

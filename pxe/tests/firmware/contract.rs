@@ -1,0 +1,327 @@
+//! What is advertised is served: every machine that there is asks for every target, whatever it is told is fetched, and
+//! whatever a script names is fetched too, with real clients and over the wire.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use bessemer_pxe::{BootServer, BootTarget, Config, Ipxe, Media, SLOT_MAGIC};
+use bytes::Bytes;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use tokio_util::sync::CancellationToken;
+
+use crate::artefacts::Artefacts;
+use crate::host::{OneHost, config};
+use crate::network::{ADDRESS, Neighbour, inside};
+use crate::{BOOT, MAC, MARKER};
+
+const STUB: &str = "/usr/lib/systemd/boot/efi/linuxx64.efi.stub";
+const LIVE: &str = "http://10.77.0.9/live/debian.iso";
+
+/// Vendor class, whether it says that it is iPXE, option 93.
+type Asker = (&'static str, bool, Option<u16>);
+
+/// IANA's architectures of firmware that exists: BIOS, IA32, both numbers of x64, arm32, arm64; then over HTTP.
+const PXE: [Option<u16>; 7] = [None, Some(0), Some(6), Some(7), Some(9), Some(10), Some(11)];
+const HTTP: [Option<u16>; 5] = [Some(15), Some(16), Some(18), Some(19), Some(20)];
+
+fn askers() -> Vec<Asker> {
+    let firmware = PXE.into_iter().map(|arch| ("PXEClient", false, arch));
+    let ipxe = PXE.into_iter().map(|arch| ("PXEClient", true, arch));
+    firmware.chain(ipxe).chain(HTTP.into_iter().map(|arch| ("HTTPClient", false, arch))).collect()
+}
+
+#[test]
+fn whatever_is_advertised_is_served() {
+    inside("contract::whatever_is_advertised_is_served", async |artefacts| {
+        let folder = tempfile::tempdir().unwrap();
+        let host = OneHost::new(BootTarget::Nothing);
+        let mut config = config(artefacts);
+        let (arm64, bios) = (as_arm64(&artefacts.ipxe_efi), Bytes::from(vec![0xea; 70_000]));
+        let own = Ipxe { bios: Some(bios.clone()), arm64: Some(arm64.clone()), ..config.ipxe.clone() };
+        config.ipxe = own;
+        config.media = Media { uki: Some(uki(artefacts, folder.path())), iso: Some(iso(folder.path())) };
+        let server = BootServer::start(Config { ..config }, host.clone(), CancellationToken::new()).await.unwrap();
+        let client = Neighbour::join("client", "10.77.0.160/24");
+        let dhcp = Dhcp::of(&client);
+        let served = Served { artefacts, bios, arm64, client: &client };
+        let targets = [
+            BootTarget::Nothing,
+            BootTarget::Ramdisk { boot_id: BOOT },
+            BootTarget::Discover { boot_id: BOOT },
+            BootTarget::LocalDisk,
+            BootTarget::LiveIso { url: LIVE.to_owned() },
+            BootTarget::PowerOff,
+        ];
+        let mut told = BTreeMap::<String, BTreeSet<String>>::new();
+        for target in targets {
+            *host.target.lock().unwrap() = target.clone();
+            for asker in askers() {
+                // The server's tasks run on another thread meanwhile.
+                if let Some(name) = tokio::task::block_in_place(|| dhcp.boot_file(asker)) {
+                    told.entry(name).or_default().insert(format!("{target:?} {asker:?}"));
+                }
+            }
+        }
+        let iso = server.iso_urls(BOOT).remove(0);
+        println!("advertised: {:#?}", told.keys());
+        // By media only, which this boot is not: the contract of the ISO is in the sources' tests.
+        assert_eq!(served.get(&iso).0, 404);
+        let mut named = BTreeSet::new();
+        for (name, askers) in &told {
+            tokio::task::block_in_place(|| served.check(name, &mut named))
+                .unwrap_or_else(|why| panic!("{why}: {askers:?}"));
+        }
+        println!("named by scripts: {named:#?}");
+        let all: BTreeSet<&str> = told.keys().chain(&named).map(|name| last(name)).collect();
+        for expected in [
+            "ipxe.efi",
+            "undionly.kpxe",
+            "boot-from-disk",
+            "boot-from-disk.efi",
+            "boot.ipxe",
+            "local.ipxe",
+            "hold.ipxe",
+            "kernel",
+            "initrd",
+        ] {
+            assert!(all.contains(expected), "nobody was told {expected}: {all:?}");
+        }
+    });
+}
+
+/// `curl` with what firmware and image writers do: sizes, parts, many requests on one connection, both protocols.
+#[test]
+fn curl_fetches_by_http() {
+    inside("contract::curl_fetches_by_http", async |artefacts| {
+        let host = OneHost::new(BootTarget::Ramdisk { boot_id: BOOT });
+        let mut config = config(artefacts);
+        config.interfaces[0].v6.address = Some("fd77::1".parse().unwrap());
+        let _server = BootServer::start(config, host, CancellationToken::new()).await.unwrap();
+        let client = Neighbour::join("client", "10.77.0.160/24");
+        client.ip(&["addr", "add", "fd77::9/64", "dev", "eth0", "nodad"]);
+        let curl = |args: &[&str]| {
+            let output = tokio::task::block_in_place(|| client.command("curl").args(["-sS"]).args(args).output());
+            let output = output.unwrap();
+            assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+            output.stdout
+        };
+        for root in ["http://10.77.0.1:8080", "http://[fd77::1]:8080"] {
+            let url = |file: &str| format!("{root}/b/{BOOT}/{file}");
+            let kernel = curl(&[&url("kernel")]);
+            assert!(kernel == artefacts.kernel);
+            assert!(curl(&["-r", "1000-1999", &url("kernel")]) == kernel[1000..2000]);
+            assert!(curl(&["-r", "-7", &url("kernel")]) == kernel[kernel.len() - 7..]);
+            let head = String::from_utf8(curl(&["-I", &url("kernel")])).unwrap();
+            assert!(head.contains(&format!("Content-Length: {}\r\n", kernel.len())), "{head}");
+            assert!(!head.contains("Transfer-Encoding"), "{head}");
+            // Scripts name the address that was asked.
+            let script = String::from_utf8(curl(&[&url("boot.ipxe")])).unwrap();
+            assert!(script.contains(&format!("kernel {root}/b/")), "{script}");
+            // One connection for all of them.
+            let said = curl(&[
+                "-w",
+                "%{num_connects}\n",
+                "-o",
+                "/dev/null",
+                "-o",
+                "/dev/null",
+                "-o",
+                "/dev/null",
+                &url("kernel"),
+                &url("boot.ipxe"),
+                &url("initrd"),
+            ]);
+            assert_eq!(String::from_utf8(said).unwrap(), "1\n0\n0\n");
+            // A download that was cut goes on where it was.
+            let partial = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(partial.path(), &kernel[..5000]).unwrap();
+            curl(&["-C", "-", "-o", &partial.path().display().to_string(), &url("kernel")]);
+            assert!(std::fs::read(partial.path()).unwrap() == kernel);
+        }
+    });
+}
+
+/// What the files should be.
+struct Served<'a> {
+    artefacts: &'a Artefacts,
+    bios: Bytes,
+    arm64: Bytes,
+    client: &'a Neighbour,
+}
+
+impl Served<'_> {
+    /// Fetches what is called `name`, and whatever it names itself.
+    fn check(&self, name: &str, named: &mut BTreeSet<String>) -> Result<(), String> {
+        let url = if name.contains("://") { name.to_owned() } else { format!("tftp://{ADDRESS}/{name}") };
+        let (status, content_type, body) = self.get(&url);
+        if last(name).starts_with("boot-from-disk") {
+            return if status == 200 { Err(format!("{name} must not exist")) } else { Ok(()) };
+        }
+        if status != 200 {
+            return Err(format!("{name}: status {status}"));
+        }
+        let artefacts = self.artefacts;
+        let (right, expected_type) = match last(name) {
+            "ipxe.efi" => (body == artefacts.ipxe_efi, "application/efi"),
+            "ipxe-arm64.efi" => (body == self.arm64, "application/efi"),
+            "undionly.kpxe" => (body == self.bios, "application/octet-stream"),
+            "boot.efi" => (has(&body, b"070701") && has(&body, MARKER.as_bytes()), "application/efi"),
+            "kernel" => (body == artefacts.kernel, "application/octet-stream"),
+            "initrd" => {
+                let right = body.starts_with(&artefacts.ramdisk) && has(&body, MARKER.as_bytes());
+                (right, "application/octet-stream")
+            }
+            script if script.ends_with(".ipxe") => {
+                let text = String::from_utf8(body).map_err(|error| error.to_string())?;
+                // The live system is somebody else's.
+                let urls = text.split_whitespace().filter(|word| word.contains("://") && *word != LIVE);
+                for url in urls {
+                    named.insert(url.to_owned());
+                    self.check(url, named)?;
+                }
+                (text.starts_with("#!ipxe\n"), "text/plain; charset=utf-8")
+            }
+            other => return Err(format!("{other} is a name that this test does not know")),
+        };
+        if !right {
+            return Err(format!("{name} has a wrong content"));
+        }
+        if url.starts_with("http") && content_type != expected_type {
+            return Err(format!("{name} is said to be {content_type}"));
+        }
+        Ok(())
+    }
+
+    /// Status (200 for a whole TFTP transfer), type and content; the length is what was announced.
+    fn get(&self, url: &str) -> (u16, String, Vec<u8>) {
+        let mut curl = self.client.command("curl");
+        let output = curl.args(["-sS", "-w", "\n%{http_code} %{content_type}", url]).output().unwrap();
+        let end = output.stdout.iter().rposition(|octet| *octet == b'\n').unwrap();
+        let about = String::from_utf8_lossy(&output.stdout[end + 1..]).into_owned();
+        let (code, content_type) = about.split_once(' ').unwrap();
+        let status = match code {
+            "000" if output.status.success() => 200,
+            code => code.parse().unwrap(),
+        };
+        // 18: shorter than announced.
+        assert_ne!(output.status.code(), Some(18), "{url}");
+        (status, content_type.to_owned(), output.stdout[..end].to_vec())
+    }
+}
+
+static IDS: AtomicU32 = AtomicU32::new(0xbe55_0000);
+
+/// A DHCP client's socket in the neighbour's namespace.
+struct Dhcp(UdpSocket);
+
+impl Dhcp {
+    fn of(client: &Neighbour) -> Self {
+        let namespace = File::open(format!("/run/netns/{}", client.namespace())).unwrap();
+        let socket = std::thread::spawn(move || {
+            // This thread ends here: nothing else gets into that namespace.
+            move_into_link_name_space(std::os::fd::AsFd::as_fd(&namespace), Some(LinkNameSpaceType::Network)).unwrap();
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 68)).unwrap();
+            // There is no route for broadcasts.
+            socket2::SockRef::from(&socket).bind_device(Some(b"eth0")).unwrap();
+            socket
+        });
+        let socket = socket.join().unwrap();
+        socket.set_broadcast(true).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        Self(socket)
+    }
+
+    /// The boot file of an offer; `None` for silence or an offer without one.
+    fn boot_file(&self, (class, is_ipxe, arch): Asker) -> Option<String> {
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
+        let mut packet = vec![1, 1, 6, 0];
+        packet.extend(id.to_be_bytes());
+        packet.extend([0, 0, 0x80, 0]);
+        packet.resize(28, 0);
+        packet.extend(MAC.0);
+        packet.resize(236, 0);
+        packet.extend([99, 130, 83, 99, 53, 1, 1, 60, u8::try_from(class.len()).unwrap()]);
+        packet.extend(class.as_bytes());
+        packet.extend([55, 6, 1, 3, 43, 60, 66, 67]);
+        if let Some(arch) = arch {
+            packet.extend([&[93, 2][..], &arch.to_be_bytes(), &[94, 3, 1, 3, 16]].concat());
+        }
+        if is_ipxe {
+            packet.extend(b"\x4d\x04iPXE\xaf\x06\xb1\x04\x01\x80\x86\x10");
+        }
+        packet.push(255);
+        packet.resize(packet.len().max(300), 0);
+        self.0.send_to(&packet, (Ipv4Addr::BROADCAST, 67)).unwrap();
+        let mut reply = [0; 1500];
+        loop {
+            let (len, _) = self.0.recv_from(&mut reply).ok()?;
+            if reply[4..8] == id.to_be_bytes() {
+                return boot_file(&reply[..len]);
+            }
+        }
+    }
+}
+
+/// Option 67, else the fixed field.
+fn boot_file(reply: &[u8]) -> Option<String> {
+    let mut options = &reply[240..];
+    while let [code, rest @ ..] = options {
+        match (code, rest) {
+            (0, rest) => options = rest,
+            (255, _) | (_, []) => break,
+            (code, [len, rest @ ..]) => {
+                let value = &rest[..usize::from(*len)];
+                if *code == 67 {
+                    return Some(String::from_utf8(value.to_vec()).unwrap().trim_end_matches('\0').to_owned());
+                }
+                options = &rest[usize::from(*len)..];
+            }
+        }
+    }
+    let file = reply[108..236].split(|octet| *octet == 0).next().unwrap();
+    (!file.is_empty()).then(|| String::from_utf8(file.to_vec()).unwrap())
+}
+
+fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap()
+}
+
+fn has(body: &[u8], part: &[u8]) -> bool {
+    body.windows(part.len()).any(|window| window == part)
+}
+
+/// The same program with another machine type: enough for a server, which does not run it.
+fn as_arm64(program: &Bytes) -> Bytes {
+    let mut program = program.to_vec();
+    let pe = u32::from_le_bytes(program[0x3c..0x40].try_into().unwrap()) as usize;
+    program[pe + 4..pe + 6].copy_from_slice(&0xaa64_u16.to_le_bytes());
+    program.into()
+}
+
+fn uki(artefacts: &Artefacts, folder: &Path) -> Bytes {
+    let mut objcopy = Command::new("objcopy");
+    for (name, content, address) in
+        [("linux", &artefacts.kernel, "0x2000000"), ("initrd", &artefacts.ramdisk, "0x3000000")]
+    {
+        std::fs::write(folder.join(name), content).unwrap();
+        objcopy.arg("--add-section").arg(format!(".{name}={}", folder.join(name).display()));
+        objcopy.arg("--change-section-vma").arg(format!(".{name}={address}"));
+    }
+    assert!(objcopy.arg(STUB).arg(folder.join("uki")).status().unwrap().success());
+    std::fs::read(folder.join("uki")).unwrap().into()
+}
+
+/// Enough of an ISO for a server, which does not boot it.
+fn iso(folder: &Path) -> std::path::PathBuf {
+    let mut octets = vec![0; 40 * 2048];
+    octets[16 * 2048 + 1..16 * 2048 + 6].copy_from_slice(b"CD001");
+    octets[20 * 2048..20 * 2048 + 32].copy_from_slice(&SLOT_MAGIC);
+    octets[20 * 2048 + 32..20 * 2048 + 40].copy_from_slice(&4096_u64.to_le_bytes());
+    std::fs::write(folder.join("boot.iso"), octets).unwrap();
+    folder.join("boot.iso")
+}
