@@ -36,6 +36,8 @@ const PREFERRED: u32 = 604_800;
 /// Unasked advertisements where hosts do not depend on them (MaxRtrAdvInterval), for those that missed the answer to
 /// their solicitations.
 const UNASKED: Duration = Duration::from_secs(600);
+/// Until an interface that has just come up has its address.
+const ADDRESS_SOON: Duration = Duration::from_secs(1);
 /// The most frequent that the RFC allows.
 const OFTENEST: Duration = Duration::from_secs(4);
 /// A router says something at least this often (RFC 4861, section 6.2.1: MaxRtrAdvInterval).
@@ -67,6 +69,7 @@ struct RouterAdvertiser {
     advertisement: Vec<u8>,
     unasked: Interval,
     everybody: SocketAddrV6,
+    interface: String,
     foreign_router_until: Option<Instant>,
 }
 
@@ -92,6 +95,7 @@ impl RouterAdvertiser {
             advertisement: advertisement(interface.v6.on_link(), lifetime),
             unasked,
             everybody: SocketAddrV6::new(ALL_NODES, 0, 0, index),
+            interface: interface.name.clone(),
             foreign_router_until: None,
         })
     }
@@ -101,11 +105,16 @@ impl RouterAdvertiser {
         loop {
             let heard = tokio::select! {
                 () = cancel.cancelled() => return,
-                _ = self.unasked.tick() => Ok((Heard::Answer, self.everybody)),
+                _ = self.unasked.tick() => {
+                    if !self.advertise(self.everybody).await {
+                        self.unasked.reset_after(ADDRESS_SOON);
+                    }
+                    continue;
+                }
                 heard = hear(&self.socket, &self.advertisement) => heard,
             };
             match heard {
-                Ok((Heard::Answer, peer)) => self.answer(peer).await,
+                Ok((Heard::Answer, peer)) => drop(self.advertise(peer).await),
                 Ok((Heard::ForeignRouter, peer)) => {
                     if self.foreign_router_until.is_none() {
                         info!(phase = "ra", router = %peer.ip(), why = "another router advertises", "silent from now on");
@@ -118,14 +127,30 @@ impl RouterAdvertiser {
         }
     }
 
-    async fn answer(&self, peer: SocketAddrV6) {
+    /// False if the interface has no address to do so from yet.
+    async fn advertise(&self, to: SocketAddrV6) -> bool {
         if self.foreign_router_until.is_some_and(|until| Instant::now() < until) {
-            return;
+            return true;
         }
-        match self.socket.send_to(&self.advertisement, peer).await {
-            Ok(_) => debug!(phase = "ra", peer = %peer.ip(), "advertised"),
-            Err(error) => debug!(phase = "ra", peer = %peer.ip(), %error, "the advertisement was not sent"),
+        // Hosts ignore what does not come from a link-local address (section 6.1.2), and the interface's own is not
+        // usable for the first second of its life.
+        if !self.leaves_from_the_link(to).is_ok_and(|local| local) {
+            return false;
         }
+        match self.socket.send_to(&self.advertisement, to).await {
+            Ok(_) => debug!(phase = "ra", to = %to.ip(), "advertised"),
+            Err(error) => debug!(phase = "ra", to = %to.ip(), %error, "the advertisement was not sent"),
+        }
+        true
+    }
+
+    /// Asks the kernel which source it would choose.
+    fn leaves_from_the_link(&self, to: SocketAddrV6) -> io::Result<bool> {
+        let probe = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP))?;
+        probe.bind_device(Some(self.interface.as_bytes()))?;
+        let port_of_discard = 9;
+        probe.connect(&SocketAddrV6::new(*to.ip(), port_of_discard, 0, self.everybody.scope_id()).into())?;
+        Ok(probe.local_addr()?.as_socket_ipv6().is_some_and(|from| from.ip().is_unicast_link_local()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Captured traffic, much of it hostile: every DHCP and TFTP message in it is decoded or refused, never a panic, and
+//! Captured traffic, much of it hostile: every DHCP, DHCPv6 and TFTP message in it is decoded or refused, never a panic, and
 //! what is decoded survives a round trip.
 //!
 //! The captures are in `$BESSEMER_TEST_DATA/pcap`, by default `../shared/data` beside the checkout.
@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bessemer_pxe::{DhcpPacket, TftpPacket};
+use bessemer_pxe::{Dhcp6Envelope, DhcpPacket, TftpPacket, fuzz_dhcp6, fuzz_tftp};
 
 fn captures() -> Option<PathBuf> {
     let data = std::env::var_os("BESSEMER_TEST_DATA")
@@ -24,6 +24,7 @@ fn captured_messages_are_decoded_or_refused() {
         return;
     };
     let (mut files, mut dhcp, mut dhcp_refused, mut tftp, mut tftp_refused) = (0, 0, 0, 0, 0);
+    let (mut dhcp6, mut dhcp6_refused) = (0, 0);
     for entry in std::fs::read_dir(captures).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         files += 1;
@@ -49,17 +50,28 @@ fn captured_messages_are_decoded_or_refused() {
                 Ok(_) => tftp += 1,
                 Err(_) => tftp_refused += 1,
             }
+            match Dhcp6Envelope::decode(datagram.payload) {
+                Ok(envelope) => {
+                    assert_eq!(Dhcp6Envelope::decode(&envelope.encode()), Ok(envelope));
+                    dhcp6 += u32::from(datagram.port == 547);
+                }
+                Err(_) => dhcp6_refused += u32::from([546, 547].contains(&datagram.port)),
+            }
+            fuzz_dhcp6(datagram.payload);
+            fuzz_tftp(&[b"\0\x01file\0octet\0blksize\x008\0", datagram.payload]);
             // Every truncation of it, too.
             for len in 0..datagram.payload.len() {
                 let _ = DhcpPacket::decode(&datagram.payload[..len]);
                 let _ = TftpPacket::decode(&datagram.payload[..len]);
+                fuzz_dhcp6(&datagram.payload[..len]);
             }
         }
     }
     println!(
-        "{files} captures: DHCP {dhcp} decoded, {dhcp_refused} refused; as TFTP {tftp} decoded, {tftp_refused} refused"
+        "{files} captures: DHCP {dhcp} decoded, {dhcp_refused} refused; as TFTP {tftp} decoded, {tftp_refused} refused; \
+         DHCPv6 of clients and relay agents {dhcp6} decoded, {dhcp6_refused} of servers or malformed"
     );
-    assert!(dhcp > 50 && tftp > 10, "the captures were not read");
+    assert!(dhcp > 50 && tftp > 10 && dhcp6 > 10, "the captures were not read");
 }
 
 struct Datagram<'a> {

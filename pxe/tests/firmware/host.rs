@@ -1,13 +1,14 @@
 //! The boot server's questions, answered for one host; and the server as the scenarios start it.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bessemer_pxe::{
     Answer, BootFiles, BootId, BootServer, BootTarget, ClientIdentity, Config, DirectoryError, Error, Exchange,
-    HostDirectory, Interface, Ipxe, Lease, Overlay, OverlayFile, Pool, Protocol, Ramdisk, Reach, Subnet, TftpLimits,
+    HostDirectory, Interface, Ipxe, Lease, LeaseV6, Overlay, OverlayFile, Pool, Protocol, Ramdisk, Reach, Subnet,
+    SubnetV6, TftpLimits,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +53,14 @@ impl OneHost {
         self.each(|event| Some(event.client.as_ref()?.relay.as_ref()?.address))
     }
 
+    /// What was asked over one protocol, what was answered, and why.
+    pub(crate) fn answers(&self, protocol: Protocol) -> Vec<(String, Answer, String)> {
+        let events = self.events.lock().unwrap();
+        let of_protocol = events.iter().filter(|event| event.protocol == protocol);
+        let text = |event: &Exchange| event.why.clone().unwrap_or_default().into_owned();
+        of_protocol.map(|event| (event.asked.to_string(), event.answer.clone(), text(event))).collect()
+    }
+
     fn each(&self, of: impl Fn(&Exchange) -> Option<IpAddr>) -> Vec<IpAddr> {
         let mut found: Vec<IpAddr> = self.events.lock().unwrap().iter().filter_map(of).collect();
         found.sort_unstable();
@@ -75,6 +84,17 @@ impl HostDirectory for OneHost {
         let Some(pool) = &subnet.pool else { return Ok(None) };
         let address = pool.pick(MAC, &Default::default()).unwrap();
         Ok((who.mac() == Some(MAC)).then_some(Lease { address }))
+    }
+
+    async fn lease_v6(
+        &self,
+        who: &ClientIdentity,
+        subnet: &SubnetV6,
+        _: u32,
+        _: Option<Ipv6Addr>,
+    ) -> Result<Option<LeaseV6>, DirectoryError> {
+        let address = Ipv6Addr::from_bits(subnet.network.to_bits() | 0x1_0007);
+        Ok(who.macs.contains(&MAC).then_some(LeaseV6 { address }))
     }
 
     async fn overlay(&self, boot_id: &BootId) -> Result<BootFiles, DirectoryError> {
@@ -128,6 +148,22 @@ pub(crate) fn config(artefacts: &Artefacts) -> Config {
         },
         ..Config::default()
     }
+}
+
+/// IPv6 beside it: an address of ours, a subnet with a pool, and advertisements.
+pub(crate) fn config_v6(artefacts: &Artefacts) -> Config {
+    let mut config = config(artefacts);
+    let address: Ipv6Addr = network::ADDRESS_V6.parse().unwrap();
+    let v6 = &mut config.interfaces[0].v6;
+    v6.address = Some(address);
+    v6.subnets = vec![SubnetV6 {
+        network: "fd77::".parse().unwrap(),
+        prefix: 64,
+        pool: Some(("fd77::1:0".parse().unwrap(), "fd77::1:ffff".parse().unwrap())),
+        dns: vec![address],
+        valid: Duration::from_secs(3600),
+    }];
+    config
 }
 
 pub(crate) fn ramdisk() -> BootTarget {

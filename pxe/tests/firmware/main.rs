@@ -10,6 +10,8 @@
 
 mod artefacts;
 mod clients;
+mod clients_tftp;
+mod clients_v6;
 mod contract;
 mod disk;
 mod host;

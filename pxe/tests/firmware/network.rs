@@ -5,6 +5,8 @@ use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use bessemer_pxe::MacAddr;
+
 use crate::artefacts::Artefacts;
 
 pub(crate) const BRIDGE: &str = "br0";
@@ -101,6 +103,17 @@ impl Drop for Namespace {
     }
 }
 
+/// Says `SKIP` where one of these programs is not installed.
+pub(crate) fn lacks(name: &str, programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = || std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    let missing = programs.iter().find(|program| !folders().any(|folder| folder.join(program).is_file()));
+    if let Some(program) = missing {
+        println!("SKIP {name}: {program} is not installed");
+    }
+    missing.is_some()
+}
+
 /// Another host on our bridge: a namespace of its own, whose `eth0` is plugged in.
 pub(crate) struct Neighbour {
     namespace: String,
@@ -121,6 +134,40 @@ impl Neighbour {
         neighbour.ip(&["addr", "add", address, "dev", "eth0"]);
         neighbour.ip(&["link", "set", "eth0", "up"]);
         neighbour
+    }
+
+    /// Plugs it in with this hardware address and without IPv4. Its link-local address works at once.
+    pub(crate) fn with_mac(name: &str, mac: MacAddr) -> Self {
+        let namespace = format!("{}-{name}", std::env::var(INSIDE).unwrap());
+        ip(&["netns", "add", &namespace]).unwrap();
+        let neighbour = Self { namespace, daemons: vec![] };
+        let plug = format!("to-{name}");
+        let there = &neighbour.namespace;
+        ip(&["link", "add", &plug, "type", "veth", "peer", "name", "eth0", "netns", there]).unwrap();
+        ip(&["link", "set", &plug, "master", BRIDGE, "up"]).unwrap();
+        neighbour.rise(mac);
+        neighbour
+    }
+
+    /// Plugs it into `eth1` of another neighbour instead of our bridge.
+    pub(crate) fn behind(other: &Self, name: &str, mac: MacAddr) -> Self {
+        let namespace = format!("{}-{name}", std::env::var(INSIDE).unwrap());
+        ip(&["netns", "add", &namespace]).unwrap();
+        let neighbour = Self { namespace, daemons: vec![] };
+        let there = &neighbour.namespace;
+        other.ip(&["link", "add", "eth1", "type", "veth", "peer", "name", "eth0", "netns", there]);
+        other.ip(&["link", "set", "eth1", "up"]);
+        neighbour.rise(mac);
+        neighbour
+    }
+
+    fn rise(&self, mac: MacAddr) {
+        // No wait for others that could have the address.
+        let dad = ["-c", "echo 0 > /proc/sys/net/ipv6/conf/eth0/accept_dad"];
+        assert!(self.command("sh").args(dad).status().unwrap().success());
+        self.ip(&["link", "set", "lo", "up"]);
+        self.ip(&["link", "set", "eth0", "address", &mac.to_string()]);
+        self.ip(&["link", "set", "eth0", "up"]);
     }
 
     /// The name of its network namespace.

@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 use crate::{deadline, run};
 
 /// Program or file that must be there, Debian package that brings it.
-const NEEDED: [(&str, &str); 30] = [
+const NEEDED: [(&str, &str); 34] = [
     (QEMU, "qemu-system-x86"),
     (OVMF_CODE, "ovmf"),
     ("/usr/lib/ipxe/snponly.efi", "ipxe"),
@@ -50,6 +50,10 @@ const NEEDED: [(&str, &str); 30] = [
     ("/usr/include/openssl/ssl.h", "libssl-dev"),
     // what the crates' own tests compare with
     ("curl", "curl"),
+    ("tftp", "tftp-hpa"),
+    ("atftp", "atftp"),
+    ("dhclient", "isc-dhcp-client"),
+    ("dhcrelay", "isc-dhcp-relay"),
     ("/usr/lib/systemd/boot/efi/systemd-bootx64.efi", "systemd-boot-efi"),
 ];
 
