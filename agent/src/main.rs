@@ -33,6 +33,7 @@ fn main() -> ExitCode {
             node::run()
         }
         Some("ramdisk") => ramdisk::run(),
+        Some("write-image") => ramdisk::write_by_hand(&std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!(
                 "bessemer-agent {VERSION}: say `node` or `ramdisk`; as PID 1 it takes the ramdisk role by itself"

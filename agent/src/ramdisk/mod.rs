@@ -32,6 +32,8 @@ mod network;
 mod nvme;
 mod worker;
 
+pub(crate) use deploy::write_by_hand;
+
 /// How long a person has to read on the console why the machine is about to be switched off.
 const LAST_WORDS: Duration = Duration::from_secs(30);
 

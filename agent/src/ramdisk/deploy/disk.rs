@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, ioctl_blksszget};
 use rustix::io::Errno;
@@ -24,6 +25,7 @@ pub(super) struct Target {
     direct: File,
     /// For the small things, where alignment would be a burden.
     buffered: File,
+    touched: AtomicBool,
 }
 
 impl Target {
@@ -46,7 +48,7 @@ impl Target {
         if size < 4 * EDGE {
             return Err(io::Error::other(format!("only {size} bytes")));
         }
-        Ok(Self { name: name.to_owned(), size, sector, is_device, direct, buffered })
+        Ok(Self { name: name.to_owned(), size, sector, is_device, direct, buffered, touched: AtomicBool::new(false) })
     }
 
     /// Device path.
@@ -69,9 +71,27 @@ impl Target {
         &self.buffered
     }
 
-    /// Writes aligned bytes at an aligned offset.
-    pub(super) fn write_direct(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.direct.write_all_at(bytes, offset)
+    /// Writes what is in aligned memory: directly where offset and length are aligned too, through the page cache where not.
+    pub(super) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.touched.store(true, Ordering::Relaxed);
+        let unit = ALIGNMENT as u64;
+        if !offset.is_multiple_of(unit) {
+            return self.buffered.write_all_at(bytes, offset);
+        }
+        let (aligned, rest) = bytes.split_at(bytes.len() / ALIGNMENT * ALIGNMENT);
+        self.direct.write_all_at(aligned, offset)?;
+        self.buffered.write_all_at(rest, offset + aligned.len() as u64)
+    }
+
+    /// Writes the start of the disk, and waits until it is there.
+    pub(super) fn write_first(&self, bytes: &[u8]) -> io::Result<()> {
+        self.buffered.write_all_at(bytes, 0)?;
+        self.sync()
+    }
+
+    /// Whether anything was written since it was opened, the destruction of old tables included.
+    pub(super) fn is_touched(&self) -> bool {
+        self.touched.load(Ordering::Relaxed)
     }
 
     /// Makes a range read as zeroes without sending any. False when the disk cannot, in which case nothing happened.
@@ -92,6 +112,7 @@ impl Target {
 
     /// Zeroes both ends, where partition tables and boot sectors are: the disk boots nothing after this.
     pub(super) fn destroy_tables(&self) -> io::Result<()> {
+        self.touched.store(true, Ordering::Relaxed);
         let zeroes = vec![0; usize::try_from(EDGE).unwrap_or_default()];
         self.buffered.write_all_at(&zeroes, 0)?;
         self.buffered.write_all_at(&zeroes, self.size - EDGE)?;

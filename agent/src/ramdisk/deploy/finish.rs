@@ -1,30 +1,33 @@
-//! From an image that proved right to a disk that boots: tail, seed, tables, and the first MiB last; then what is really there.
+//! From an image that proved right to a disk that boots: seed, tables, and the first MiB last; then what is really there.
 
 use std::os::unix::fs::FileExt;
 
 use bessemer_protocol::{NodeIdentity, Seed};
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::disk::Target;
+use super::error::DeployError;
+use super::table::{self, Plan};
 use super::write::HeldImage;
-use super::{DeployError, disk_error, gpt, seed};
+use super::{disk_error, seed};
 
-/// Returns the partitions as read back.
+/// Returns the table as it was written and read back.
 pub(super) fn finish(
     target: &Target,
     mut image: HeldImage,
     seed_data: &Seed,
     identity: Option<&NodeIdentity>,
-) -> Result<Vec<String>, DeployError> {
+) -> Result<Plan, DeployError> {
     let failed = |action| move |error: std::io::Error| disk_error(target.name(), action, &error);
     let (size, sector, disk) = (target.size(), target.sector(), target.buffered());
-    let mut plan =
-        gpt::plan(&mut image.head, size, sector, seed::label(seed_data.layout)).map_err(DeployError::BadImage)?;
-    image.write_tail(target).map_err(failed("write the end of the image"))?;
-    seed::write(disk, (plan.seed_start, gpt::SEED_BYTES, sector), seed_data, identity)
+    let plan = table::plan(&image.head, size, sector, seed::label(seed_data.layout)).map_err(DeployError::BadImage)?;
+    seed::write(disk, (plan.seed_start, table::SEED_BYTES, sector), seed_data, identity)
         .map_err(failed("write the seed"))?;
-    plan.write(&mut image.head, disk, size).map_err(DeployError::BadImage)?;
+    if let Some((start, backup)) = plan.backup() {
+        disk.write_all_at(&backup, start).map_err(failed("write the end of the disk"))?;
+    }
     target.sync().map_err(failed("flush"))?;
+    plan.put_into(&mut image.head);
     disk.write_all_at(&image.head, 0).map_err(failed("write the first MiB"))?;
     target.sync().map_err(failed("flush"))?;
     target.forget_cached().map_err(failed("read back"))?;
@@ -32,13 +35,10 @@ pub(super) fn finish(
     if partitions != plan.partitions() {
         return Err(disk_error(target.name(), "read back", &"the partition table is not the one that was written"));
     }
-    if !plan.grown {
-        info!("the last partition is no Linux root and stays as it is");
-    }
     if let Err(error) = target.reread_partitions() {
         warn!("{}: the kernel does not read the new partitions: {error}; the installed system will", target.name());
     }
-    Ok(partitions)
+    Ok(plan)
 }
 
 fn verify(
@@ -53,7 +53,7 @@ fn verify(
     let mut last = vec![0; usize::try_from(target.sector()).unwrap_or(512)];
     disk.read_exact_at(&mut head, 0).map_err(|error| failed(&error))?;
     disk.read_exact_at(&mut last, target.size() - target.sector()).map_err(|error| failed(&error))?;
-    let partitions = gpt::partitions(&mut head, &last, target.sector()).map_err(|error| failed(&error))?;
-    seed::verify(disk, (seed_start, gpt::SEED_BYTES), seed_data, identity).map_err(|error| failed(&error))?;
+    let partitions = table::partitions(&head, &last, target.sector()).map_err(|error| failed(&error))?;
+    seed::verify(disk, (seed_start, table::SEED_BYTES), seed_data, identity).map_err(|error| failed(&error))?;
     Ok(partitions)
 }

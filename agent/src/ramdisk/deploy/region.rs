@@ -1,4 +1,4 @@
-//! Views of the disk for crates that want a `Read + Write + Seek`: a window of it, and the whole of it with the first MiB kept in memory.
+//! A view of a part of the disk for crates that want a `Read + Write + Seek`.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -60,76 +60,6 @@ impl Write for Window<'_> {
 }
 
 impl Seek for Window<'_> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.position = moved(self.position, self.size, to)?;
-        Ok(self.position)
-    }
-}
-
-/// The disk as it will be: its first MiB is the given memory, the rest is real.
-#[derive(Debug)]
-pub(super) struct HeadOverDisk<'a> {
-    head: &'a mut [u8],
-    disk: &'a File,
-    size: u64,
-    position: u64,
-}
-
-impl<'a> HeadOverDisk<'a> {
-    /// `head` stands for the first bytes of the disk, however many it has.
-    pub(super) fn new(head: &'a mut [u8], disk: &'a File, size: u64) -> Self {
-        Self { head, disk, size, position: 0 }
-    }
-
-    fn head_room(&mut self, wanted: usize) -> Option<&mut [u8]> {
-        let start = usize::try_from(self.position).ok()?;
-        let room = self.head.get_mut(start..)?;
-        let length = room.len().min(wanted);
-        room.get_mut(..length).filter(|room| !room.is_empty())
-    }
-}
-
-impl Read for HeadOverDisk<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = match self.head_room(buffer.len()) {
-            Some(room) => {
-                let length = room.len();
-                buffer.get_mut(..length).unwrap_or_default().copy_from_slice(room);
-                length
-            }
-            None => {
-                let length = clamp(self.position, self.size, buffer.len());
-                self.disk.read_at(buffer.get_mut(..length).unwrap_or_default(), self.position)?
-            }
-        };
-        self.position += read as u64;
-        Ok(read)
-    }
-}
-
-impl Write for HeadOverDisk<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = match self.head_room(bytes.len()) {
-            Some(room) => {
-                let length = room.len();
-                room.copy_from_slice(bytes.get(..length).unwrap_or_default());
-                length
-            }
-            None => {
-                let length = clamp(self.position, self.size, bytes.len());
-                self.disk.write_at(bytes.get(..length).unwrap_or_default(), self.position)?
-            }
-        };
-        self.position += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for HeadOverDisk<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.position = moved(self.position, self.size, to)?;
         Ok(self.position)

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use bessemer_protocol::{NodeIdentity, Seed};
 
 use super::super::disk::Target;
-use super::super::{DeployError, disk_error, gpt};
+use super::super::{DeployError, disk_error, table};
 
 /// Replaces the seed on `disk`. The identity that is on it is kept if there is one and the claim is the same.
 pub(in crate::ramdisk) fn rewrite(disk: &str, seed: &Seed, claim: Option<&str>) -> Result<(), DeployError> {
@@ -14,7 +14,7 @@ pub(in crate::ramdisk) fn rewrite(disk: &str, seed: &Seed, claim: Option<&str>) 
     let target = Target::open(disk).map_err(failed("open"))?;
     let mut head = vec![0; 1 << 20];
     target.buffered().read_exact_at(&mut head, 0).map_err(failed("read"))?;
-    let place = gpt::seed_place(&mut head, target.sector(), super::label(seed.layout))
+    let place = table::seed_place(&head, target.sector(), super::label(seed.layout))
         .map_err(|why| disk_error(disk, "find the seed partition", &why))?;
     let identity = identity(&target, place).filter(|identity| Some(identity.claim.as_str()) == claim);
     let identity =

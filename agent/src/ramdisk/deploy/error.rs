@@ -1,0 +1,98 @@
+//! Why nothing was deployed, and what became of the disk.
+
+use bessemer_protocol::{Digest, FailureCode};
+
+use crate::link::LinkError;
+use crate::ramdisk::hints;
+
+/// Why nothing was deployed.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::ramdisk) enum DeployError {
+    /// See [`hints::NoRoot`].
+    #[error(transparent)]
+    NoRoot(#[from] hints::NoRoot),
+    /// No certificate for the installed host.
+    #[error("certificate for the installed host: {0}")]
+    Certificate(LinkError),
+    /// No source gave the whole image.
+    #[error("no source gave the image: {0}")]
+    Fetch(String),
+    /// What came is not what was wanted.
+    #[error("image digest is {got}, wanted {wanted}")]
+    Digest {
+        /// Of what came.
+        got: Digest,
+        /// Of what should have come.
+        wanted: Digest,
+    },
+    /// The image cannot be decoded, has no usable partition table or does not fit.
+    #[error("image: {0}")]
+    BadImage(String),
+    /// The seed cannot be written as it was ordered.
+    #[error("seed: {0}")]
+    BadSeed(String),
+    /// Another disk would be taken for this host's seed.
+    #[error("{0}")]
+    StaleSeed(String),
+    /// The disk.
+    #[error("{disk}: {action}: {cause}")]
+    Disk {
+        /// Device path.
+        disk: String,
+        /// What was tried.
+        action: &'static str,
+        /// Why it failed.
+        cause: String,
+    },
+    /// The item's time ran out.
+    #[error("deadline passed while {0}")]
+    Late(&'static str),
+    /// It failed before anything was written.
+    #[error("{0}; the disk is as it was")]
+    Untouched(Box<DeployError>),
+    /// It failed after the old tables were destroyed, and both ends of the disk are zero again.
+    #[error("{0}; the disk was not made bootable")]
+    Scrubbed(Box<DeployError>),
+    /// As `Scrubbed`, but they may not be zero.
+    #[error(
+        "{cause}; {disk} could not be scrubbed after that ({scrub}) and may boot what is half-written: wipe it first"
+    )]
+    Unscrubbed {
+        /// What failed first.
+        cause: Box<DeployError>,
+        /// Device path.
+        disk: String,
+        /// Why it could not be scrubbed.
+        scrub: String,
+    },
+    /// A thread ended without an answer.
+    #[error("internal: {0}")]
+    Internal(String),
+}
+
+impl DeployError {
+    /// An error of the disk.
+    pub(super) fn disk(disk: &str, action: &'static str, cause: &dyn std::fmt::Display) -> Self {
+        Self::Disk { disk: disk.to_owned(), action, cause: cause.to_string() }
+    }
+
+    /// For the controller to tell situations apart.
+    pub(in crate::ramdisk) fn code(&self) -> FailureCode {
+        match self {
+            Self::NoRoot(_) => FailureCode::NoRootDevice,
+            Self::Certificate(_) | Self::Internal(_) => FailureCode::Internal,
+            Self::Late(_) => FailureCode::Late,
+            Self::Fetch(_) => FailureCode::FetchFailed,
+            Self::Digest { .. } => FailureCode::DigestMismatch,
+            Self::BadImage(_) => FailureCode::BadImage,
+            Self::BadSeed(_) => FailureCode::Refused,
+            Self::Disk { .. } | Self::StaleSeed(_) => FailureCode::WriteFailed,
+            Self::Untouched(cause) | Self::Scrubbed(cause) | Self::Unscrubbed { cause, .. } => cause.code(),
+        }
+    }
+
+    /// Whether another source of the same image may do better.
+    pub(super) fn is_of_the_source(&self) -> bool {
+        matches!(self, Self::Fetch(_) | Self::Digest { .. } | Self::BadImage(_))
+    }
+}
