@@ -61,6 +61,8 @@ impl ClientArch {
     pub const UEFI_ARM64: Self = Self(11);
     /// x64 UEFI booting over HTTP.
     pub const UEFI_X64_HTTP: Self = Self(16);
+    /// 64-bit ARM UEFI booting over HTTP.
+    pub const UEFI_ARM64_HTTP: Self = Self(19);
 
     /// True for machines that run x86-64 kernels, the only ones served so far.
     pub fn is_x86_64(self) -> bool {
@@ -75,6 +77,7 @@ impl fmt::Display for ClientArch {
             Self::UEFI_X64 | Self::UEFI_X64_EBC => f.write_str("uefi-x64"),
             Self::UEFI_ARM64 => f.write_str("uefi-arm64"),
             Self::UEFI_X64_HTTP => f.write_str("uefi-x64-http"),
+            Self::UEFI_ARM64_HTTP => f.write_str("uefi-arm64-http"),
             Self(other) => write!(f, "arch-{other}"),
         }
     }

@@ -125,7 +125,9 @@ impl Config {
     /// # Errors
     /// The first thing found wrong.
     pub fn check(&self) -> Result<(), InvalidConfig> {
-        KernelLine::parse(&self.ramdisk.kernel_args)?;
+        for ramdisk in [&self.ramdisk].into_iter().chain(&self.media.arm64) {
+            KernelLine::parse(&ramdisk.kernel_args)?;
+        }
         check_interfaces(&self.interfaces)?;
         for subnet in &self.subnets {
             check_subnet(subnet, &self.interfaces)?;

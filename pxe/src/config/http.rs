@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 
+use super::Ramdisk;
+
 pub use crate::breaker::LoopLimits;
 pub use crate::http::HttpLimits;
 
@@ -44,6 +46,8 @@ pub struct Media {
     /// A unified kernel image: UEFI firmware that boots over HTTP gets it without iPXE and without TFTP. Its last section
     /// must be `.initrd`, where the overlay is added, unless it is signed.
     pub uki: Option<Bytes>,
+    /// Kernel and ramdisk for 64-bit ARM; such machines are left unanswered without it and [`crate::Ipxe::arm64`].
+    pub arm64: Option<Ramdisk>,
     /// An ISO for virtual media with an overlay slot.
     pub iso: Option<PathBuf>,
 }

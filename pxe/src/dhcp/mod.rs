@@ -56,7 +56,7 @@ pub(crate) fn start(parts: &mut Parts, sockets: Vec<UdpSocket>, http: &[SocketAd
             socket,
             interface: interface.name.as_str().into(),
             subnet,
-            urls: Urls::http(*http),
+            urls: Urls::http(*http).offering(&config),
             observer: parts.observer.clone(),
         };
         parts.tasks.spawn(server.run(parts.cancel.clone()));

@@ -80,7 +80,7 @@ pub(crate) fn start(parts: &mut Parts, http: &[SocketAddrV4]) -> Result<(), Erro
             duid: decide::server_duid(&interface.v6.subnets),
             address,
             ipxe: config.ipxe.clone(),
-            urls: Urls::http(SocketAddr::from((address, http.port()))),
+            urls: Urls::http(SocketAddr::from((address, http.port()))).offering(&config),
             observer: parts.observer.clone(),
         };
         parts.tasks.spawn(server.run(parts.cancel.clone()));

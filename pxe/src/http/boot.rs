@@ -11,20 +11,35 @@ use super::content::{Content, Piece, Tagged, etag};
 use super::reply::{BINARY, EFI, EFI_ISO, Refusal};
 use super::site::{Site, script, urls};
 use crate::breaker::{Breaker, Verdict};
+use crate::config::Ramdisk;
 use crate::cpio;
 use crate::deadline::ask;
 use crate::identity::BootId;
 use crate::media::{Iso, Part, Uki};
 use crate::overlay::{BootFiles, Overlay};
-use crate::script::paths;
+use crate::script::{InvalidValue, KernelLine, Start, paths};
 
 /// Said by the script that turns a looping host off.
 const LOOPING: &str = "this boot was started too often without coming to an end, so this host is turned off";
 
+/// Kernel and ramdisk for one kind of processor.
+pub(crate) struct System {
+    kernel: Tagged,
+    ramdisk: Tagged,
+    kernel_line: KernelLine,
+}
+
+impl System {
+    pub(crate) fn new(ramdisk: &Ramdisk) -> Result<Self, InvalidValue> {
+        let kernel_line = KernelLine::parse(&ramdisk.kernel_args)?;
+        Ok(Self { kernel: ramdisk.kernel.clone().into(), ramdisk: ramdisk.initrd.clone().into(), kernel_line })
+    }
+}
+
 /// What every boot is made of.
 pub(crate) struct Boots {
-    pub(crate) kernel: Tagged,
-    pub(crate) ramdisk: Tagged,
+    pub(crate) x64: System,
+    pub(crate) arm64: Option<System>,
     pub(crate) uki: Option<Uki>,
     /// Of the UKI as it was built.
     pub(crate) uki_tag: u64,
@@ -42,14 +57,18 @@ impl Boots {
         starts: bool,
         site: &Site,
     ) -> Result<Content, Refusal> {
-        match file {
-            paths::SCRIPT | paths::KERNEL | paths::INITRD => {}
-            paths::UKI if self.uki.is_some() => {}
-            paths::ISO if self.iso.is_some() => {}
-            _ => return Err(Refusal::not_found("no such file of a boot")),
-        }
+        const NO_SUCH_FILE: Refusal = Refusal::not_found("no such file of a boot");
+        let system = match file {
+            paths::SCRIPT | paths::KERNEL | paths::INITRD => &self.x64,
+            paths::SCRIPT_ARM64 | paths::KERNEL_ARM64 | paths::INITRD_ARM64 => {
+                self.arm64.as_ref().ok_or(NO_SUCH_FILE)?
+            }
+            paths::UKI if self.uki.is_some() => &self.x64,
+            paths::ISO if self.iso.is_some() => &self.x64,
+            _ => return Err(NO_SUCH_FILE),
+        };
         let overlay = admit(boot_id, file, peer, site).await?;
-        let starts = starts && matches!(file, paths::SCRIPT | paths::UKI);
+        let starts = starts && matches!(file, paths::SCRIPT | paths::SCRIPT_ARM64 | paths::UKI);
         if starts && self.is_looping(boot_id, site).await {
             // Firmware that is refused its program goes on to its disk, where the previous tenant's system may be; iPXE
             // asks DHCP again and is held.
@@ -59,15 +78,27 @@ impl Boots {
             };
         }
         match file {
-            paths::SCRIPT => {
-                let custom = overlay.script.as_deref();
-                script(site.scripts.ramdisk(&urls(peer), boot_id, &overlay.kernel_args, custom))
+            paths::SCRIPT | paths::SCRIPT_ARM64 => {
+                let urls = urls(peer);
+                let (kernel, initrd) = match file {
+                    paths::SCRIPT => (paths::KERNEL, paths::INITRD),
+                    _ => (paths::KERNEL_ARM64, paths::INITRD_ARM64),
+                };
+                script(site.scripts.ramdisk(&Start {
+                    boot_id,
+                    server: urls.root(),
+                    kernel: urls.of_boot(boot_id, kernel),
+                    initrd: urls.of_boot(boot_id, initrd),
+                    kernel_line: &system.kernel_line,
+                    kernel_args: &overlay.kernel_args,
+                    custom: overlay.script.as_deref(),
+                }))
             }
-            paths::KERNEL => Ok(Content::made(BINARY, &self.kernel, [])),
-            paths::INITRD => {
-                let padding = Bytes::from_static(cpio::padding(self.ramdisk.len()));
+            paths::KERNEL | paths::KERNEL_ARM64 => Ok(Content::made(BINARY, &system.kernel, [])),
+            paths::INITRD | paths::INITRD_ARM64 => {
+                let padding = Bytes::from_static(cpio::padding(system.ramdisk.len()));
                 let more = archive(boot_id, &overlay)?.map(|archive| [padding, archive]);
-                Ok(Content::made(BINARY, &self.ramdisk, more.into_iter().flatten()))
+                Ok(Content::made(BINARY, &system.ramdisk, more.into_iter().flatten()))
             }
             paths::UKI => self.uki(boot_id, &overlay),
             _ => self.iso(boot_id, &overlay),

@@ -32,9 +32,9 @@ use crate::config::{Config, InvalidConfig};
 use crate::error::Error;
 use crate::media::{Iso, Uki};
 use crate::programs;
-use crate::script::{KernelLine, Scripts, paths};
+use crate::script::{Scripts, paths};
 use crate::server::Parts;
-use boot::Boots;
+use boot::{Boots, System};
 use content::Tagged;
 use listener::{Listener, Shared, Speech};
 use site::Site;
@@ -100,11 +100,11 @@ async fn site(config: &Config, parts: &Parts) -> Result<Site, Error> {
     };
     let programs = programs.into_iter().filter_map(|(name, program)| Some((name, Tagged::from(program?.clone()))));
     Ok(Site {
-        scripts: Scripts::new(KernelLine::parse(&config.ramdisk.kernel_args).map_err(InvalidConfig::from)?)?,
+        scripts: Scripts::new()?,
         programs: programs.collect(),
         boots: Boots {
-            kernel: config.ramdisk.kernel.clone().into(),
-            ramdisk: config.ramdisk.initrd.clone().into(),
+            x64: System::new(&config.ramdisk).map_err(InvalidConfig::from)?,
+            arm64: config.media.arm64.as_ref().map(System::new).transpose().map_err(InvalidConfig::from)?,
             uki_tag: Tagged::from(config.media.uki.clone().unwrap_or_default()).tag(),
             uki,
             iso,

@@ -29,8 +29,8 @@ impl Refusal {
         Self { status, why: why.into() }
     }
 
-    pub(super) fn not_found(why: &'static str) -> Self {
-        Self::new(404, why)
+    pub(super) const fn not_found(why: &'static str) -> Self {
+        Self { status: 404, why: Cow::Borrowed(why) }
     }
 }
 

@@ -13,7 +13,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::*;
 use crate::client::ClientIdentity;
-use crate::config::{LoopLimits, Subnet};
+use crate::config::{LoopLimits, Ramdisk, Subnet};
 use crate::directory::{BootTarget, DirectoryError, HostDirectory, Lease};
 use crate::identity::BootId;
 use crate::overlay::{BootFiles, Overlay, OverlayFile};
@@ -95,6 +95,13 @@ struct Settings {
     loops: LoopLimits,
     images_dir: Option<PathBuf>,
     iso: Option<PathBuf>,
+    has_arm64: bool,
+}
+
+fn system(suffix: &str) -> Result<System, crate::script::InvalidValue> {
+    let file = |name: &str| Bytes::from(format!("{name}{suffix}"));
+    let (kernel, initrd) = (file("kernel"), file("ramdisk"));
+    System::new(&Ramdisk { kernel, initrd, kernel_args: "quiet".into() })
 }
 
 fn serve(settings: Settings) -> Server {
@@ -106,11 +113,11 @@ fn serve_by(speech: Speech, settings: Settings) -> Server {
     let sections: [(&str, &[u8]); 2] = [(".linux", b"k"), (".initrd", b"ramdisk")];
     let uki = Bytes::from(image(crate::pe::MACHINE_X64, crate::pe::EFI_APPLICATION, &sections));
     let site = Site {
-        scripts: Scripts::new(KernelLine::parse("quiet").unwrap()).unwrap(),
+        scripts: Scripts::new().unwrap(),
         programs: BTreeMap::from([(paths::IPXE_EFI, Tagged::from(Bytes::from("an iPXE")))]),
         boots: super::Boots {
-            kernel: Bytes::from("kernel").into(),
-            ramdisk: Bytes::from("ramdisk").into(),
+            x64: system("").unwrap(),
+            arm64: settings.has_arm64.then(|| system("-arm64").unwrap()),
             uki_tag: Tagged::from(uki.clone()).tag(),
             uki: Some(Uki::parse(uki).unwrap()),
             iso: settings.iso.map(|path| Iso::open(&path).unwrap()),

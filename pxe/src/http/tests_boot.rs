@@ -49,6 +49,18 @@ async fn discovery_has_no_overlay() {
 }
 
 #[tokio::test]
+async fn arm64_has_files_of_its_own_if_there_are_any() {
+    let both = serve(Settings { has_arm64: true, ..Settings::default() });
+    let mut client = Client::connect(&both).await;
+    let script = String::from_utf8(client.get(&boot(7, "boot-arm64.ipxe")).await.body).unwrap();
+    assert!(script.contains("/kernel-arm64 initrd=initrd ") && script.contains("/initrd-arm64 ||"), "{script}");
+    assert_eq!(client.get(&boot(7, "kernel-arm64")).await.body, b"kernel-arm64");
+    assert!(client.get(&boot(7, "initrd-arm64")).await.body.starts_with(b"ramdisk-arm64\0\0\x00070701"));
+    let one = serve(Settings::default());
+    assert_eq!(Client::connect(&one).await.get(&boot(7, "boot-arm64.ipxe")).await.status, 404);
+}
+
+#[tokio::test]
 async fn the_uki_carries_the_overlay_in_its_initrd() {
     let server = serve(Settings::default());
     let mut client = Client::connect(&server).await;

@@ -38,12 +38,27 @@ pub(crate) enum ScriptError {
 /// The scripts of one server.
 pub(crate) struct Scripts {
     templates: Environment<'static>,
-    kernel_line: KernelLine,
+}
+
+/// What a host starts with.
+#[derive(Debug, Clone)]
+pub(crate) struct Start<'a> {
+    pub(crate) boot_id: BootId,
+    /// The boot server's URL.
+    pub(crate) server: &'a str,
+    pub(crate) kernel: String,
+    pub(crate) initrd: String,
+    /// The site's kernel arguments.
+    pub(crate) kernel_line: &'a KernelLine,
+    /// This boot's own ones.
+    pub(crate) kernel_args: &'a str,
+    /// The operator's own script for this host.
+    pub(crate) custom: Option<&'a str>,
 }
 
 impl Scripts {
     /// Compiles the templates; fails only if one of this crate's own is broken.
-    pub(crate) fn new(kernel_line: KernelLine) -> Result<Self, minijinja::Error> {
+    pub(crate) fn new() -> Result<Self, minijinja::Error> {
         let mut templates = Environment::new();
         templates.set_undefined_behavior(UndefinedBehavior::Strict);
         templates.add_template("again", include_str!("templates/again.ipxe"))?;
@@ -52,26 +67,20 @@ impl Scripts {
         templates.add_template("hold", include_str!("templates/hold.ipxe"))?;
         templates.add_template("live", include_str!("templates/live.ipxe"))?;
         templates.add_template("custom", include_str!("templates/custom.ipxe"))?;
-        Ok(Self { templates, kernel_line })
+        Ok(Self { templates })
     }
 
-    /// Kernel, ramdisk, go; or what the operator wants in the place of that. `kernel_args` are this boot's own.
-    pub(crate) fn ramdisk(
-        &self,
-        urls: &Urls,
-        boot_id: BootId,
-        kernel_args: &str,
-        custom: Option<&str>,
-    ) -> Result<String, ScriptError> {
-        let kernel_line = self.kernel_line.with(&KernelLine::parse(kernel_args)?);
+    /// Kernel, ramdisk, go; or what the operator wants in the place of that.
+    pub(crate) fn ramdisk(&self, start: &Start<'_>) -> Result<String, ScriptError> {
+        let kernel_line = start.kernel_line.with(&KernelLine::parse(start.kernel_args)?);
         let values = context! {
-            boot_id => boot_id.to_string(),
-            server => urls.root(),
-            kernel => urls.of_boot(boot_id, paths::KERNEL),
-            initrd => urls.of_boot(boot_id, paths::INITRD),
+            boot_id => start.boot_id.to_string(),
+            server => start.server,
+            kernel => &start.kernel,
+            initrd => &start.initrd,
             kernel_args => format!("{BOOTIF} {kernel_line}").trim_end(),
         };
-        match custom.map(str::parse).transpose()? {
+        match start.custom.map(str::parse).transpose()? {
             None => self.render("ramdisk", values),
             Some(CustomScript::Url(url)) => self.render("custom", context! { url, ..values }),
             Some(CustomScript::Text(text)) => custom_text(&text, values),

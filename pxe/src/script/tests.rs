@@ -1,15 +1,16 @@
 use super::*;
 
 fn scripts() -> Scripts {
-    Scripts::new(KernelLine::parse("console=ttyS0 panic=10").unwrap()).unwrap()
-}
-
-fn urls() -> Urls {
-    Urls::http(std::net::SocketAddrV4::new([10, 77, 0, 1].into(), 8080))
+    Scripts::new().unwrap()
 }
 
 fn ramdisk(kernel_args: &str, custom: Option<&str>) -> Result<String, ScriptError> {
-    scripts().ramdisk(&urls(), BootId(0xabc), kernel_args, custom)
+    let urls = Urls::http(std::net::SocketAddrV4::new([10, 77, 0, 1].into(), 8080));
+    let kernel_line = KernelLine::parse("console=ttyS0 panic=10").unwrap();
+    let boot_id = BootId(0xabc);
+    let [kernel, initrd] = [paths::KERNEL, paths::INITRD].map(|file| urls.of_boot(boot_id, file));
+    let (server, kernel_line) = (urls.root(), &kernel_line);
+    scripts().ramdisk(&Start { boot_id, server, kernel, initrd, kernel_line, kernel_args, custom })
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::config::Config;
 use crate::identity::BootId;
 
 /// Paths under the boot listener's root.
@@ -27,6 +28,10 @@ pub(crate) mod paths {
     pub(crate) const SCRIPT: &str = "boot.ipxe";
     pub(crate) const KERNEL: &str = "kernel";
     pub(crate) const INITRD: &str = "initrd";
+    /// The same three for 64-bit ARM.
+    pub(crate) const SCRIPT_ARM64: &str = "boot-arm64.ipxe";
+    pub(crate) const KERNEL_ARM64: &str = "kernel-arm64";
+    pub(crate) const INITRD_ARM64: &str = "initrd-arm64";
     /// Unified kernel image.
     pub(crate) const UKI: &str = "boot.efi";
     /// For virtual media; BMCs want the ending.
@@ -37,9 +42,10 @@ pub(crate) mod paths {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Urls {
     root: String,
+    has_uki: bool,
+    has_arm64: bool,
 }
 
-#[allow(dead_code, reason = "named by DHCP as its rules learn of them")]
 impl Urls {
     /// Of a listener without TLS.
     pub(crate) fn http(at: impl Into<SocketAddr>) -> Self {
@@ -53,15 +59,23 @@ impl Urls {
 
     fn new(scheme: &str, at: SocketAddr) -> Self {
         // Without the scope, which is a name of this machine's and no part of a URL; an IPv4 address as such.
-        Self { root: format!("{scheme}://{}", SocketAddr::new(at.ip().to_canonical(), at.port())) }
+        let root = format!("{scheme}://{}", SocketAddr::new(at.ip().to_canonical(), at.port()));
+        Self { root, has_uki: false, has_arm64: false }
+    }
+
+    /// With what is served besides iPXE and the ramdisk for x64.
+    pub(crate) fn offering(self, config: &Config) -> Self {
+        let has_arm64 = config.ipxe.arm64.is_some() && config.media.arm64.is_some();
+        Self { has_uki: config.media.uki.is_some(), has_arm64, ..self }
     }
 
     pub(crate) fn ipxe_efi(&self) -> String {
         self.at(paths::IPXE_EFI)
     }
 
-    pub(crate) fn ipxe_arm64(&self) -> String {
-        self.at(paths::IPXE_ARM64)
+    /// If arm64 machines can be booted at all.
+    pub(crate) fn ipxe_arm64(&self) -> Option<String> {
+        self.has_arm64.then(|| self.at(paths::IPXE_ARM64))
     }
 
     pub(crate) fn local_script(&self) -> String {
@@ -85,9 +99,14 @@ impl Urls {
         self.of_boot(boot_id, paths::SCRIPT)
     }
 
-    /// Kernel and ramdisk in one EFI program, for firmware that boots over HTTP by itself.
-    pub(crate) fn uki(&self, boot_id: BootId) -> String {
-        self.of_boot(boot_id, paths::UKI)
+    /// If arm64 machines can be booted at all.
+    pub(crate) fn ramdisk_script_arm64(&self, boot_id: BootId) -> Option<String> {
+        self.has_arm64.then(|| self.of_boot(boot_id, paths::SCRIPT_ARM64))
+    }
+
+    /// Kernel and ramdisk in one EFI program, for firmware that boots over HTTP by itself; if there is one.
+    pub(crate) fn uki(&self, boot_id: BootId) -> Option<String> {
+        self.has_uki.then(|| self.of_boot(boot_id, paths::UKI))
     }
 
     /// Kernel and ramdisk as a virtual CD.
@@ -124,15 +143,18 @@ mod tests {
     #[test]
     fn c117_ipv6_addresses_stand_in_brackets() {
         let urls = Urls::http("[fd00::1]:8080".parse::<SocketAddr>().unwrap());
+        assert_eq!((urls.uki(BootId(7)), urls.ipxe_arm64()), (None, None));
+        let urls = Urls { has_uki: true, has_arm64: true, ..urls };
         for url in [
             urls.ipxe_efi(),
-            urls.ipxe_arm64(),
+            urls.ipxe_arm64().unwrap(),
+            urls.ramdisk_script_arm64(BootId(7)).unwrap(),
             urls.local_script(),
             urls.hold_script(),
             urls.absent(),
             urls.live_script("http://x/y.iso"),
             urls.ramdisk_script(BootId(7)),
-            urls.uki(BootId(7)),
+            urls.uki(BootId(7)).unwrap(),
             urls.iso(BootId(7)),
         ] {
             assert!(url.starts_with("http://[fd00::1]:8080/"), "{url}");

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use bessemer_pxe::{BootServer, BootTarget, Config, Ipxe, Media, SLOT_MAGIC};
+use bessemer_pxe::{BootServer, BootTarget, Config, Ipxe, Media, Ramdisk, SLOT_MAGIC};
 use bytes::Bytes;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,8 @@ use crate::network::{ADDRESS, Neighbour, inside};
 use crate::{BOOT, MAC, MARKER};
 
 const STUB: &str = "/usr/lib/systemd/boot/efi/linuxx64.efi.stub";
+/// Kernel and ramdisk of a processor that is not here.
+const ARM64: &str = "for arm64";
 const LIVE: &str = "http://10.77.0.9/live/debian.iso";
 
 /// Vendor class, whether it says that it is iPXE, option 93.
@@ -44,7 +46,11 @@ fn whatever_is_advertised_is_served() {
         let (arm64, bios) = (as_arm64(&artefacts.ipxe_efi), Bytes::from(vec![0xea; 70_000]));
         let own = Ipxe { bios: Some(bios.clone()), arm64: Some(arm64.clone()), ..config.ipxe.clone() };
         config.ipxe = own;
-        config.media = Media { uki: Some(uki(artefacts, folder.path())), iso: Some(iso(folder.path())) };
+        config.media = Media {
+            uki: Some(uki(artefacts, folder.path())),
+            iso: Some(iso(folder.path())),
+            arm64: Some(Ramdisk { kernel: ARM64.into(), initrd: ARM64.into(), ..Ramdisk::default() }),
+        };
         let server = BootServer::start(Config { ..config }, host.clone(), CancellationToken::new()).await.unwrap();
         let client = Neighbour::join("client", "10.77.0.160/24");
         let dhcp = Dhcp::of(&client);
@@ -172,6 +178,10 @@ impl Served<'_> {
             "undionly.kpxe" => (body == self.bios, "application/octet-stream"),
             "boot.efi" => (has(&body, b"070701") && has(&body, MARKER.as_bytes()), "application/efi"),
             "kernel" => (body == artefacts.kernel, "application/octet-stream"),
+            "kernel-arm64" => (body == ARM64.as_bytes(), "application/octet-stream"),
+            "initrd-arm64" => {
+                (body.starts_with(ARM64.as_bytes()) && has(&body, MARKER.as_bytes()), "application/octet-stream")
+            }
             "initrd" => {
                 let right = body.starts_with(&artefacts.ramdisk) && has(&body, MARKER.as_bytes());
                 (right, "application/octet-stream")
