@@ -34,7 +34,9 @@ impl OneHost {
         let events = self.events.lock().unwrap();
         let name = |event: &Exchange| match &event.answer {
             Answer::Confirmed { boot_file, .. } => boot_file.clone(),
-            Answer::Sent { .. } if event.protocol == Protocol::Http => Some(event.asked.clone().into_owned()),
+            Answer::Sent { .. } if event.protocol == Protocol::Http => {
+                event.asked.rsplit('/').next().map(str::to_owned)
+            }
             _ => None,
         };
         events.iter().filter_map(name).collect()
