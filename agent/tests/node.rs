@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bessemer_images::cache::Cache;
 use bessemer_images::os::{self, OsImageSpec};
+use bessemer_images::ramdisk::Variant;
 use bessemer_protocol::{
     BootConfig, BootId, Bootstrap, Deploy, Digest, DigestAlgorithm, Down, Image, ImageFormat, LeaveHow, NodePhase,
     Outcome, Role, RootDeviceHints, Seed, Up, Work, WorkId, WorkItem,
@@ -85,7 +86,8 @@ async fn a_deployed_host_becomes_a_control_plane() {
     }
     let folder = tempfile::tempdir().unwrap();
     let agent = machine::agent(folder.path());
-    let spec = OsImageSpec { kubernetes, kubernetes_version: VERSION.into(), agent, cache: Cache::from_env().unwrap() };
+    let cache = Cache::from_env().unwrap();
+    let spec = OsImageSpec::kubernetes(kubernetes, VERSION.into(), agent, Variant::Cloud, cache);
     let built = os::build(&spec, &mut |line| println!("{line}")).unwrap();
     println!("image: {} bytes, {} raw", built.size, built.raw_size);
     let images = image::serve(Vec::new(), std::fs::read(&built.path).unwrap()).await;

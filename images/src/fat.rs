@@ -49,7 +49,7 @@ pub(crate) enum Content<'a> {
 }
 
 /// Makes the file `path` of `size` bytes with a file system for a disk with sectors of `sector` bytes, named `label`, and
-/// `files` (`EFI/BOOT/BOOTX64.EFI`) in it; folders are made as needed. Which kind of FAT it is follows from its size.
+/// `files` (`EFI/BOOT/BOOTX64.EFI`) in it; folders are made as needed. It is FAT32 if it is large enough.
 pub(crate) fn write(
     path: &Path,
     size: u64,
@@ -59,7 +59,13 @@ pub(crate) fn write(
 ) -> Result<(), FatError> {
     let file = File::create(path).map_err(FatError::io("create", path))?;
     file.set_len(size).map_err(FatError::io("size", path))?;
-    Tool::new("mkfs.vfat", LIMIT).args(["-S", &sector.to_string(), "-n", label, "--invariant"]).arg(path).run()?;
+    // Firmware wants FAT32 on a disk. It has at least 65,525 clusters, which are sectors at the smallest.
+    let kind: &[&str] = if size / sector >= 66_000 { &["-F", "32"] } else { &[] };
+    Tool::new("mkfs.vfat", LIMIT)
+        .args(["-S", &sector.to_string(), "-n", label, "--invariant"])
+        .args(kind)
+        .arg(path)
+        .run()?;
     let scratch = tempfile::tempdir().map_err(FatError::io("create", &std::env::temp_dir()))?;
     let mut made = BTreeSet::new();
     for (name, content) in files {

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::error::OsImageError;
+use super::{Format, grub};
 use crate::{fat, tool};
 
 /// Tool, Debian package that has it.
-const TOOLS: [(&str, &str); 7] = [
+const TOOLS: [(&str, &str); 6] = [
     ("mmdebstrap", "mmdebstrap"),
     ("mke2fs", "e2fsprogs"),
     ("debugfs", "e2fsprogs"),
-    ("zstd", "zstd"),
     ("tar", "tar"),
     ("unshare", "util-linux"),
     ("timeout", "coreutils"),
@@ -19,13 +19,15 @@ const TOOLS: [(&str, &str); 7] = [
 /// Debian's archive and unpacked root, the disk and its copy, the compressed image.
 const NEEDED_MIB: u64 = 6 * 1024;
 
-/// Checks that this machine can build an image whose stages go into `cache`.
-pub(super) fn check(cache: &Path) -> Result<(), OsImageError> {
+/// Checks that this machine can build an image of this form whose stages go into `cache`.
+pub(super) fn check(cache: &Path, format: Format) -> Result<(), OsImageError> {
     if !rustix::process::geteuid().is_root() {
         return Err(OsImageError::NotRoot);
     }
     tool::check(&TOOLS)?;
-    tool::check(&fat::TOOLS)?;
+    for tools in [fat::TOOLS.as_slice(), &grub::TOOLS, format.tools()] {
+        tool::check(tools)?;
+    }
     let space =
         rustix::fs::statvfs(cache).map_err(|errno| OsImageError::io("measure", cache)(std::io::Error::from(errno)))?;
     let free_mib = space.f_bavail.saturating_mul(space.f_frsize) >> 20;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::error::OsImageError;
 use super::oci::{self, Entry, Image};
-use super::{OsImageSpec, debian, disk, libraries, text};
+use super::{Kubernetes, base, libraries, text};
 use crate::cache::Fingerprint;
 use crate::tool::Tool;
 
@@ -42,77 +42,55 @@ const IMAGES: [(&str, &str); 7] = [
 ];
 
 /// Settings and units, `@PAUSE@` standing for the name of the pause image.
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 8] = [
     ("etc/containerd/config.toml", include_str!("files/containerd.toml")),
     ("etc/systemd/system/containerd.service", include_str!("files/containerd.service")),
     ("etc/systemd/system/kubelet.service", include_str!("files/kubelet.service")),
     ("etc/systemd/system/kubelet.service.d/10-kubeadm.conf", include_str!("files/10-kubeadm.conf")),
-    ("etc/systemd/system/bessemer-agent.service", include_str!("files/bessemer-agent.service")),
-    ("etc/systemd/network/80-dhcp.network", include_str!("files/80-dhcp.network")),
-    (
-        "etc/systemd/system/systemd-networkd-wait-online.service.d/any.conf",
-        "# A server has more ports than cables.\n[Service]\nExecStart=\n\
-         ExecStart=/lib/systemd/systemd-networkd-wait-online --any\n",
-    ),
     ("etc/cni/net.d/10-bridge.conflist", include_str!("files/10-bridge.conflist")),
     ("etc/modules-load.d/kubernetes.conf", include_str!("files/modules.conf")),
     ("etc/sysctl.d/90-kubernetes.conf", include_str!("files/sysctl.conf")),
     ("etc/crictl.yaml", "runtime-endpoint: unix:///run/containerd/containerd.sock\n"),
-    ("etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
-    ("etc/fstab", "# the root is named on the kernel's command line\n"),
 ];
 
 const PRELOAD: &str = include_str!("files/preload.sh");
 
-const ENABLED: [&str; 5] = ["containerd", "kubelet", "bessemer-agent", "systemd-networkd", "systemd-resolved"];
-
-/// Timers that have nothing to do on a host that is replaced rather than upgraded.
-const MASKED: [&str; 5] =
-    ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "e2scrub_reap.service"];
+const ENABLED: [&str; 3] = ["containerd", "kubelet", "systemd-resolved"];
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Names the root by everything it is made from: Debian's stage, the programs, the settings.
-pub(super) fn fingerprint(programs: &Path, debian: &str) -> Result<String, OsImageError> {
-    let mut fingerprint = Fingerprint::default();
-    fingerprint.add("debian", debian).add("recipe", RECIPE).add("disk", disk::RECIPE).add("preload", PRELOAD);
+/// Adds what this is made from: the programs, the settings.
+pub(super) fn add_to(kubernetes: &Kubernetes, fingerprint: &mut Fingerprint) -> Result<(), OsImageError> {
+    fingerprint.add("kubernetes", RECIPE).add("preload", PRELOAD);
     for (path, content) in FILES {
         fingerprint.add(path, content);
     }
     for (program, place) in PROGRAMS.iter().chain(&IMAGES) {
-        fingerprint.add("place", place).add_file(program, &programs.join(program))?;
+        fingerprint.add("place", place).add_file(program, &kubernetes.programs.join(program))?;
     }
-    Ok(fingerprint.finish())
+    Ok(())
 }
 
-/// Unpacks Debian from the stage `debian` into `root` and makes it a Kubernetes host.
-pub(super) fn install(spec: &OsImageSpec, debian: &Path, root: &Path) -> Result<(), OsImageError> {
-    Tool::new("tar", LIMIT)
-        .args(["--numeric-owner", "-xf"])
-        .arg(debian.join(debian::ARCHIVE))
-        .arg("-C")
-        .arg(root)
-        .run()?;
-    let images = named_images(spec)?;
+/// Makes the Debian in `root` a Kubernetes host.
+pub(super) fn install(kubernetes: &Kubernetes, root: &Path) -> Result<(), OsImageError> {
+    let images = named_images(kubernetes)?;
     let pause = images.iter().find(|(_, program)| *program == "pause").map(|(name, _)| name.as_str());
     let pause = pause.ok_or_else(|| OsImageError::UnknownImage("pause".into()))?;
     for (path, content) in FILES {
-        write(&root.join(path), &content.replace("@PAUSE@", pause))?;
+        base::write(&root.join(path), &content.replace("@PAUSE@", pause), 0o644)?;
     }
     for (program, folder) in PROGRAMS {
-        copy(&spec.kubernetes.join(program), &root.join(folder).join(program))?;
+        copy(&kubernetes.programs.join(program), &root.join(folder).join(program))?;
     }
-    let systemctl = || Tool::new("chroot", LIMIT).arg(root).arg("systemctl");
-    systemctl().arg("enable").args(ENABLED).run()?;
-    systemctl().arg("mask").args(MASKED).run()?;
-    preload(spec, root, &images)
+    base::systemctl(root, "enable", &ENABLED)?;
+    preload(kubernetes, root, &images)
 }
 
 /// The container images that this kubeadm will ask for, each with the program it stands for.
-fn named_images(spec: &OsImageSpec) -> Result<Vec<(String, &'static str)>, OsImageError> {
-    let kubeadm = spec.kubernetes.join("kubeadm");
+fn named_images(kubernetes: &Kubernetes) -> Result<Vec<(String, &'static str)>, OsImageError> {
+    let kubeadm = kubernetes.programs.join("kubeadm");
     let list = Tool::new(&text(&kubeadm), Duration::from_secs(60))
-        .args(["config", "images", "list", "--kubernetes-version", &spec.kubernetes_version])
+        .args(["config", "images", "list", "--kubernetes-version", &kubernetes.version])
         .run()?;
     list.lines().map(|name| Ok((name.to_owned(), program_of(name)?))).collect()
 }
@@ -125,7 +103,7 @@ fn program_of(image: &str) -> Result<&'static str, OsImageError> {
 }
 
 /// Unpacks the container images into `root` with its own containerd.
-fn preload(spec: &OsImageSpec, root: &Path, names: &[(String, &str)]) -> Result<(), OsImageError> {
+fn preload(kubernetes: &Kubernetes, root: &Path, names: &[(String, &str)]) -> Result<(), OsImageError> {
     let mut images = Vec::new();
     for (name, program) in names {
         let path = IMAGES.iter().find(|(known, _)| known == program).map(|(_, path)| *path).unwrap_or_default();
@@ -133,7 +111,7 @@ fn preload(spec: &OsImageSpec, root: &Path, names: &[(String, &str)]) -> Result<
         if *program == "kube-proxy" {
             entries = libraries::iptables(root)?;
         }
-        entries.push(Entry::file(path, &spec.kubernetes.join(program)));
+        entries.push(Entry::file(path, &kubernetes.programs.join(program)));
         images.push(Image { name: name.clone(), entries, entrypoint: path.to_owned() });
     }
     // Not in /tmp or /run: those are mounts of their own while the images are unpacked.
@@ -151,13 +129,6 @@ fn preload(spec: &OsImageSpec, root: &Path, names: &[(String, &str)]) -> Result<
         Some((name, _)) => Err(OsImageError::Absent(format!("container image {name} after the import"))),
         None => Ok(()),
     }
-}
-
-fn write(path: &Path, content: &str) -> Result<(), OsImageError> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(OsImageError::io("create", folder))?;
-    }
-    fs::write(path, content).map_err(OsImageError::io("write", path))
 }
 
 fn copy(source: &Path, target: &Path) -> Result<(), OsImageError> {

@@ -70,12 +70,8 @@ pub(crate) fn build(workspace: &Workspace, with: With, until: Instant) -> Result
     say(format!("kubernetes: {} in {}", kubernetes.version, deadline::show(start.elapsed())));
 
     let start = Instant::now();
-    let spec = OsImageSpec {
-        kubernetes: kubernetes.dir.clone(),
-        kubernetes_version: kubernetes.version.clone(),
-        agent,
-        cache,
-    };
+    let programs = (kubernetes.dir.clone(), kubernetes.version.clone());
+    let spec = OsImageSpec::kubernetes(programs.0, programs.1, agent, Variant::Cloud, cache);
     let image = os::build(&spec, &mut |line| say(line))?;
     say(format!(
         "os image: {} MiB, {} MiB on the disk, in {}",

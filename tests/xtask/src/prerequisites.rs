@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 use crate::{deadline, run};
 
 /// Program or file that must be there, Debian package that brings it.
-const NEEDED: [(&str, &str); 34] = [
+const NEEDED: &[(&str, &str)] = &[
     (QEMU, "qemu-system-x86"),
     (OVMF_CODE, "ovmf"),
     ("/usr/lib/ipxe/snponly.efi", "ipxe"),
@@ -38,6 +38,8 @@ const NEEDED: [(&str, &str); 34] = [
     ("/usr/lib/grub/i386-pc/boot.img", "grub-pc-bin"),
     ("/usr/lib/grub/x86_64-efi/linux.mod", "grub-efi-amd64-bin"),
     ("zstd", "zstd"),
+    ("xz", "xz-utils"),
+    ("qemu-img", "qemu-utils"),
     ("tar", "tar"),
     ("cpio", "cpio"),
     ("dpkg-deb", "dpkg"),
@@ -70,7 +72,7 @@ const NEEDED_BY_ERASING: [(&str, &str); 7] = [
 ];
 
 /// The same for the lane of BMCs: the peers of `python.rs`, and virtual machines for them.
-const NEEDED_BY_BMCS: [(&str, &str); 6] = [
+const NEEDED_BY_BMCS: &[(&str, &str)] = &[
     // without it Debian's Python makes no virtual environments
     ("/usr/share/doc/python3-venv/copyright", "python3-venv"),
     (LIBVIRT_BINDING, "python3-libvirt"),
@@ -114,7 +116,7 @@ pub(crate) fn for_unit_tests() -> Result<()> {
 
 /// The same for the tests of BMCs.
 pub(crate) fn for_bmcs() -> Result<()> {
-    if rustix::process::geteuid().is_root() { packages(&NEEDED_BY_BMCS) } else { Ok(()) }
+    if rustix::process::geteuid().is_root() { packages(NEEDED_BY_BMCS) } else { Ok(()) }
 }
 
 fn packages(needed: &[(&str, &str)]) -> Result<()> {
