@@ -61,7 +61,11 @@ impl Suite {
                 prerequisites::for_bmcs()?;
                 Some((python::PEERS_VARIABLE, python::ensure(workspace, until)?))
             }
-            Self::Boot | Self::Image | Self::Hosts | Self::Capi => None,
+            Self::Boot => {
+                prerequisites::for_boot_bench()?;
+                None
+            }
+            Self::Image | Self::Hosts | Self::Capi => None,
         })
     }
 

@@ -82,6 +82,16 @@ const NEEDED_BY_BMCS: &[(&str, &str)] = &[
     ("unshare", "util-linux"),
 ];
 
+/// What the boot server is measured with and beside.
+const NEEDED_BY_BOOT_BENCH: [(&str, &str); 6] = [
+    ("ip", "iproute2"),
+    ("/usr/lib/ipxe/snponly.efi", "ipxe"),
+    ("curl", "curl"),
+    ("dnsmasq", "dnsmasq-base"),
+    ("kea-dhcp4", "kea-dhcp4-server"),
+    ("perfdhcp", "kea-admin"),
+];
+
 /// Debian's Python binding of libvirt.
 pub(crate) const LIBVIRT_BINDING: &str = "/usr/lib/python3/dist-packages/libvirt.py";
 
@@ -117,6 +127,12 @@ pub(crate) fn for_unit_tests() -> Result<()> {
 /// The same for the tests of BMCs.
 pub(crate) fn for_bmcs() -> Result<()> {
     if rustix::process::geteuid().is_root() { packages(NEEDED_BY_BMCS) } else { Ok(()) }
+}
+
+/// The same for the bench of the boot server.
+pub(crate) fn for_boot_bench() -> Result<()> {
+    ensure!(rustix::process::geteuid().is_root(), "not root: the bench needs network namespaces; run it with sudo -E");
+    packages(&NEEDED_BY_BOOT_BENCH)
 }
 
 fn packages(needed: &[(&str, &str)]) -> Result<()> {

@@ -20,7 +20,10 @@ const CHECKS: [(&str, &[&str]); 4] = [
     ("cargo clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     // off by default, and so compiled nowhere else
     ("legacy tls", &["check", "--package", "redfish-client", "--features", "legacy-tls"]),
-    ("firmware tls", &["test", "--quiet", "--package", "bessemer-pxe", "--features", "firmware-tls", "--lib", "encrypted"]),
+    (
+        "firmware tls",
+        &["test", "--quiet", "--package", "bessemer-pxe", "--features", "firmware-tls", "--lib", "encrypted"],
+    ),
 ];
 
 pub(super) fn run(workspace: &Workspace, until: Instant, tally: &mut Tally) -> Result<()> {

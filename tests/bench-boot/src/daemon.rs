@@ -1,0 +1,116 @@
+//! The servers that are measured, one at a time; each ends with its value.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::lab::{FIRST, LAST, Lab, PREFIX, SERVER_SIDE};
+
+const STARTS: Duration = Duration::from_secs(15);
+
+/// A running server.
+pub(crate) struct Daemon {
+    child: Child,
+    /// For the table, with its version.
+    pub(crate) name: String,
+    /// What has happened to a lease when its client hears of it.
+    pub(crate) durability: &'static str,
+    folder: tempfile::TempDir,
+}
+
+impl Daemon {
+    /// Ours. It says when it listens.
+    pub(crate) fn ours(lab: &Lab) -> Result<Self> {
+        let program = std::env::current_exe()?;
+        let program = program.to_str().context("a program whose path is not text")?;
+        let folder = tempfile::tempdir()?;
+        let mut command = lab.server(program);
+        command.arg("serve").arg(folder.path());
+        let mut daemon = Self::start(command, folder, "bessemer", "written to a file before it is told, not synced")?;
+        daemon.wait(|folder| folder.join("listens").exists())?;
+        Ok(daemon)
+    }
+
+    pub(crate) fn dnsmasq(lab: &Lab, files: &Path) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let mut command = lab.server("dnsmasq");
+        let leases = folder.path().join("leases");
+        command
+            .args(["--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--bind-interfaces", "--no-ping"])
+            .args(["--dhcp-authoritative", "--quiet-dhcp", "--quiet-tftp", "--user=root", "--no-resolv"])
+            .args(["--dhcp-lease-max=60000", "--enable-tftp", "--tftp-max=200"])
+            .arg(format!("--interface={SERVER_SIDE}"))
+            .arg(format!("--dhcp-range={FIRST},{LAST},255.255.0.0,1h"))
+            .arg(format!("--dhcp-leasefile={}", leases.display()))
+            .arg(format!("--tftp-root={}", files.display()))
+            .arg(format!("--log-facility={}", folder.path().join("log").display()));
+        let version = version("dnsmasq", &["--version"], 2);
+        let mut daemon = Self::start(command, folder, "dnsmasq", "its whole file written anew, not synced")?;
+        daemon.name = format!("dnsmasq {version}");
+        daemon.wait(|folder| fs::read_to_string(folder.join("log")).is_ok_and(|log| log.contains("TFTP root")))?;
+        Ok(daemon)
+    }
+
+    pub(crate) fn kea(lab: &Lab) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let configuration = format!(
+            r#"{{"Dhcp4": {{
+              "interfaces-config": {{"interfaces": ["{SERVER_SIDE}"], "dhcp-socket-type": "udp"}},
+              "multi-threading": {{"enable-multi-threading": true}},
+              "lease-database": {{"type": "memfile", "persist": true, "name": "{}", "lfc-interval": 0}},
+              "valid-lifetime": 3600,
+              "subnet4": [{{"subnet": "{PREFIX}", "pools": [{{"pool": "{FIRST} - {LAST}"}}]}}],
+              "loggers": [{{"name": "kea-dhcp4", "severity": "INFO", "output_options": [{{"output": "{}"}}]}},
+                          {{"name": "kea-dhcp4.packets", "severity": "ERROR"}},
+                          {{"name": "kea-dhcp4.leases", "severity": "ERROR"}}]
+            }}}}"#,
+            path("leases.csv"),
+            path("log")
+        );
+        fs::write(path("configuration"), configuration)?;
+        let mut command = lab.server("kea-dhcp4");
+        command.args(["-c", &path("configuration")]);
+        command.env("KEA_PIDFILE_DIR", folder.path()).env("KEA_LOCKFILE_DIR", folder.path());
+        let version = version("kea-dhcp4", &["-v"], 0);
+        let mut daemon = Self::start(command, folder, "Kea", "appended to a file, not synced")?;
+        daemon.name = format!("Kea {version}");
+        daemon.wait(|folder| fs::read_to_string(folder.join("log")).is_ok_and(|log| log.contains("DHCP4_STARTED")))?;
+        Ok(daemon)
+    }
+
+    fn start(mut command: Command, folder: tempfile::TempDir, name: &str, durability: &'static str) -> Result<Self> {
+        command.stdout(Stdio::null()).stderr(Stdio::inherit());
+        let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+        Ok(Self { child, name: name.to_owned(), durability, folder })
+    }
+
+    fn wait(&mut self, is_up: impl Fn(&Path) -> bool) -> Result<()> {
+        let deadline = Instant::now() + STARTS;
+        while !is_up(self.folder.path()) {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("{} ended at once: {status}", self.name);
+            }
+            ensure!(Instant::now() < deadline, "{} is not up after {STARTS:?}", self.name);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The word of a program's first line that is its version.
+fn version(program: &str, arguments: &[&str], word: usize) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.split_whitespace().nth(word).unwrap_or_default().to_owned()
+}
