@@ -20,7 +20,8 @@ pub struct ClientIdentity {
     /// The SMBIOS UUID of option 97 (or of a DUID-UUID), the octets in the order they arrived. Firmware sends the first
     /// three fields little-endian, iPXE may not: compare in both byte orders.
     pub smbios_uuid: Option<Uuid>,
-    /// The architecture; only boot clients tell it.
+    /// The architecture. Boot clients have one, whether or not they tell it; operating systems have none, so a stranger
+    /// without one is somebody's phone or laptop.
     pub arch: Option<ClientArch>,
     /// The relay agent that passed the request on; `None` for a machine on our own link.
     pub relay: Option<Relay>,

@@ -18,6 +18,14 @@ pub enum InvalidIdentity {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MacAddr(pub [u8; 6]);
 
+impl MacAddr {
+    /// FNV-1a: stable across releases and machines, unlike the standard library's hasher.
+    pub(crate) fn hash(self) -> u64 {
+        let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        self.0.iter().fold(0xcbf2_9ce4_8422_2325, fold)
+    }
+}
+
 impl fmt::Display for MacAddr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;
@@ -64,7 +72,12 @@ impl ClientArch {
     /// 64-bit ARM UEFI booting over HTTP.
     pub const UEFI_ARM64_HTTP: Self = Self(19);
 
-    /// True for machines that run x86-64 kernels, the only ones served so far.
+    /// True for 64-bit ARM.
+    pub fn is_arm64(self) -> bool {
+        [Self::UEFI_ARM64, Self::UEFI_ARM64_HTTP].contains(&self)
+    }
+
+    /// True for machines that run x86-64 kernels.
     pub fn is_x86_64(self) -> bool {
         [Self::BIOS, Self::UEFI_X64, Self::UEFI_X64_EBC, Self::UEFI_X64_HTTP].contains(&self)
     }
@@ -78,6 +91,7 @@ impl fmt::Display for ClientArch {
             Self::UEFI_ARM64 => f.write_str("uefi-arm64"),
             Self::UEFI_X64_HTTP => f.write_str("uefi-x64-http"),
             Self::UEFI_ARM64_HTTP => f.write_str("uefi-arm64-http"),
+            Self(6) => f.write_str("uefi-ia32"),
             Self(other) => write!(f, "arch-{other}"),
         }
     }

@@ -107,7 +107,7 @@ impl Pool {
     /// [`PoolExhausted`] if every address is taken.
     pub fn pick(&self, mac: MacAddr, taken: &BTreeSet<Ipv4Addr>) -> Result<Ipv4Addr, PoolExhausted> {
         let size = u64::from(self.last - self.first) + 1;
-        let start = fnv1a(mac.0) % size;
+        let start = mac.hash() % size;
         (0..size)
             .filter_map(|step| u32::try_from((start + step) % size).ok())
             .map(|offset| Ipv4Addr::from_bits(self.first + offset))
@@ -129,11 +129,6 @@ impl Pool {
         }
         Err(InvalidPool::Holds { first: self.first(), last: self.last(), taken })
     }
-}
-
-/// FNV-1a: stable across releases and machines, unlike the standard library's hasher.
-fn fnv1a(bytes: [u8; 6]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::options::code;
 use super::packet::Packet;
-use crate::client::ClientIdentity;
+use crate::client::{ClientIdentity, Relay};
 use crate::identity::{ClientArch, MacAddr};
 use crate::trace::Phase;
 
@@ -27,18 +27,35 @@ pub(super) fn phase(request: &Packet) -> Phase {
 }
 
 /// The machine as the directory gets to know it.
-pub(super) fn identify(request: &Packet, mac: MacAddr, interface: Arc<str>) -> ClientIdentity {
-    let listed = request.options.u16_list(code::CLIENT_ARCH).and_then(|list| list.first().copied());
-    let arch = listed.or_else(|| arch_of_vendor_class(request)).map(ClientArch);
+pub(super) fn identify(
+    request: &Packet,
+    mac: MacAddr,
+    phase: Phase,
+    relay: Option<Relay>,
+    interface: Arc<str>,
+) -> ClientIdentity {
     ClientIdentity {
         macs: vec![mac],
         duid: None,
         client_id: request.options.get(code::CLIENT_ID).map(Cow::into_owned),
         smbios_uuid: request.options.client_uuid(),
-        arch,
-        relay: None,
+        arch: arch(request, phase),
+        relay,
         interface,
     }
+}
+
+/// The first one of option 93 that we have a program for, else the first; firmware with several lists what it can run.
+/// An operating system has none, even if it sends the option.
+fn arch(request: &Packet, phase: Phase) -> Option<ClientArch> {
+    if matches!(phase, Phase::System | Phase::Unknown) {
+        return None;
+    }
+    let listed = request.options.u16_list(code::CLIENT_ARCH).unwrap_or_default();
+    let served = listed.iter().copied().map(ClientArch).find(|arch| arch.is_x86_64() || arch.is_arm64());
+    let other = || listed.first().copied().or_else(|| arch_of_vendor_class(request)).map(ClientArch);
+    // RFC 4578: firmware without option 93 is old BIOS firmware.
+    served.or_else(other).or((phase != Phase::HttpFirmware).then_some(ClientArch::BIOS))
 }
 
 /// `PXEClient:Arch:00007:UNDI:003001`: the same number again, for firmware without option 93.

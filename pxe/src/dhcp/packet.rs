@@ -10,6 +10,7 @@ const COOKIE: [u8; 4] = [99, 130, 83, 99];
 /// BOOTP's message size, which some clients still expect as a minimum (RFC 1542, section 2.1).
 const MIN_LEN: usize = 300;
 const ETHERNET: u8 = 1;
+const BROADCAST: u16 = 0x8000;
 
 /// Why some octets are not a DHCP message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,12 +24,6 @@ pub enum DecodeError {
     /// Plain BOOTP or something else.
     #[error("the DHCP magic cookie is missing")]
     NoCookie,
-    /// An option is longer than what is left of its field.
-    #[error("option {code} runs past the end of its field")]
-    OptionOverrun {
-        /// Which option.
-        code: u8,
-    },
 }
 
 /// DHCP message types (option 53).
@@ -136,6 +131,8 @@ pub struct Packet {
     pub file: [u8; 128],
     /// All options, those of overloaded fields (option 52) at the end.
     pub options: Options,
+    /// False if an option ran past the end of its field. Those before it are here all the same.
+    pub whole: bool,
 }
 
 impl Packet {
@@ -156,15 +153,16 @@ impl Packet {
             chaddr: request.chaddr,
             sname: [0; 64],
             file: [0; 128],
-            options: Options::new(),
+            options: Options::with_room(),
+            whole: true,
         }
     }
 
     /// Reads one message.
     ///
     /// # Errors
-    /// [`DecodeError`] if the octets are not a DHCP message. Options with senseless values are no error; their
-    /// accessors answer `None`.
+    /// [`DecodeError`] if the octets are not a DHCP message. Options with senseless values are no error (their accessors
+    /// answer `None`), nor is a last option that is cut off (see [`Packet::whole`]).
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let truncated = DecodeError::Truncated { len: bytes.len() };
         let mut reader = Reader(bytes);
@@ -176,7 +174,7 @@ impl Packet {
             let [ciaddr, yiaddr, siaddr, giaddr] =
                 [reader.take::<4>()?, reader.take()?, reader.take()?, reader.take()?].map(Ipv4Addr::from);
             let (chaddr, sname, file) = (reader.take()?, reader.take()?, reader.take()?);
-            let options = Options::new();
+            let (options, whole) = (Options::with_room(), true);
             Some(Self {
                 op,
                 htype,
@@ -193,21 +191,22 @@ impl Packet {
                 sname,
                 file,
                 options,
+                whole,
             })
         })()
         .ok_or(truncated.clone())?;
         if reader.take::<4>().ok_or(truncated)? != COOKIE {
             return Err(DecodeError::NoCookie);
         }
-        packet.options.decode_into(reader.0)?;
+        packet.whole = packet.options.decode_into(reader.0);
         // An overload option inside an overloaded field would be nonsense: only the main field's counts.
         let overload = packet.options.octet(code::OVERLOAD).unwrap_or(0);
         let (file, sname) = (packet.file, packet.sname);
         if overload & 1 != 0 {
-            packet.options.decode_into(&file)?;
+            packet.whole &= packet.options.decode_into(&file);
         }
         if overload & 2 != 0 {
-            packet.options.decode_into(&sname)?;
+            packet.whole &= packet.options.decode_into(&sname);
         }
         Ok(packet)
     }
@@ -229,6 +228,15 @@ impl Packet {
         self.options.encode(&mut out);
         out.resize(out.len().max(MIN_LEN), 0);
         out
+    }
+
+    /// The client cannot take unicasts before it has its address (RFC 2131, figure 2).
+    pub fn wants_broadcast(&self) -> bool {
+        self.flags & BROADCAST != 0
+    }
+
+    pub(super) fn set_broadcast(&mut self) {
+        self.flags |= BROADCAST;
     }
 
     /// The message type, if it is there and known.

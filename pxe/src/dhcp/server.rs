@@ -1,176 +1,81 @@
-//! The DHCP socket: packets in, questions to the directory, packets out.
+//! Moves packets between the sockets of one interface and its engine.
+//!
+//! Answers that need no waiting (the directory had them in memory) are given on the spot, one after another, without a
+//! task of their own; those that wait do so beside the others, up to a limit.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::io;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::sync::Arc;
-use std::time::SystemTime;
 
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use tokio::net::UdpSocket;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use super::client::{identify, phase};
-use super::decide::{Decision, Subnet, decide, not_for_us};
-use super::options::code;
-use super::packet::{MessageType, Packet};
-use crate::client::ClientIdentity;
-use crate::deadline::ask;
-use crate::directory::{DirectoryError, Lease};
-use crate::identity::MacAddr;
+use super::engine::{Admitted, Engine, Port};
+use super::socket::Sockets;
 use crate::metrics::Trouble;
-use crate::script::Urls;
-use crate::trace::{Answer, Exchange, Observer, Phase, Protocol};
+use crate::trace::Protocol;
 
-/// Requests being answered at once; more are dropped, and their clients ask again.
+/// Answers that wait for the directory at once, for each task; more are dropped, and their clients ask again.
 const IN_FLIGHT: usize = 256;
-const CLIENT_PORT: u16 = 68;
+/// Messages taken before the answers that wait get their turn.
+const BATCH: usize = 64;
 
-/// The DHCP server of one interface.
-pub(super) struct DhcpServer {
-    pub(super) socket: UdpSocket,
-    pub(super) interface: Arc<str>,
-    pub(super) subnet: Subnet,
-    pub(super) urls: Urls,
-    pub(super) observer: Observer,
-}
-
-impl DhcpServer {
-    /// Serves until cancelled.
-    pub(super) async fn run(self, cancel: CancellationToken) {
-        let server = Arc::new(self);
-        let mut exchanges = JoinSet::new();
-        // Longer messages than an Ethernet frame are no client's of ours; what does not fit is cut and fails to decode.
-        let mut buffer = vec![0; 2048];
-        loop {
-            tokio::select! {
-                () = cancel.cancelled() => return,
-                Some(_) = exchanges.join_next() => {}
-                received = server.socket.recv_from(&mut buffer) => match received {
-                    Ok((len, _)) if exchanges.len() < IN_FLIGHT => {
-                        let message = buffer.get(..len).unwrap_or_default();
-                        if let Some((request, mac)) = server.read(message) {
-                            let server = server.clone();
-                            exchanges.spawn(async move { server.exchange(request, mac).await });
-                        }
-                    }
-                    Ok(_) => server.observer.metrics.trouble(Protocol::Dhcp4, Trouble::Busy),
-                    Err(error) => debug!(phase = "dhcp", %error, "receive failed"),
-                },
-            }
-        }
-    }
-
-    fn read(&self, message: &[u8]) -> Option<(Packet, MacAddr)> {
-        let request = match Packet::decode(message) {
-            Ok(request) => request,
-            Err(why) => {
-                self.observer.metrics.trouble(Protocol::Dhcp4, Trouble::Malformed);
-                debug!(phase = "dhcp", %why, len = message.len(), "ignored");
-                return None;
-            }
-        };
-        let Some(mac) = request.mac() else {
-            debug!(phase = "dhcp", htype = request.htype, why = "no Ethernet address", "ignored");
-            return None;
-        };
-        if let Some(why) = not_for_us(&request, self.subnet.server) {
-            debug!(phase = "dhcp", %mac, why, "ignored");
-            return None;
-        }
-        Some((request, mac))
-    }
-
-    async fn exchange(&self, request: Packet, mac: MacAddr) {
-        let Some(asked) = request.message_type() else { return };
-        let phase = phase(&request);
-        let client = identify(&request, mac, self.interface.clone());
-        let (answer, why) = self.answer(&request, asked, phase, &client).await;
-        self.observer.tell(&Exchange {
-            at: SystemTime::now(),
-            protocol: Protocol::Dhcp4,
-            phase,
-            client: Some(client),
-            peer: None,
-            interface: self.interface.clone(),
-            asked: asked.name().into(),
-            answer,
-            why: why.map(Into::into),
-            boot_id: None,
-        });
-    }
-
-    async fn answer(
-        &self,
-        request: &Packet,
-        asked: MessageType,
-        phase: Phase,
-        client: &ClientIdentity,
-    ) -> (Answer, Option<String>) {
-        match asked {
-            MessageType::Release => return (Answer::Noted, None),
-            MessageType::Decline => {
-                if let Some(address) = request.options.address(code::REQUESTED_ADDRESS) {
-                    let told = ask(self.observer.directory.declined(client, address.into())).await;
-                    return (
-                        Answer::Noted,
-                        Some(told.err().map_or_else(|| address.to_string(), |why| why.to_string())),
-                    );
-                }
-                return (Answer::Noted, None);
-            }
-            _ => {}
-        }
-        let (lease, decision) = match self.question(request, phase, client).await {
-            Ok(Some(answer)) => answer,
-            Ok(None) => return (Answer::Silent, Some("unknown machine".into())),
-            Err(why) => {
-                self.observer.metrics.trouble(Protocol::Dhcp4, Trouble::Directory);
-                return (Answer::Failed, Some(why.to_string()));
-            }
-        };
-        match decision {
-            Decision::Silent(why) => (Answer::Silent, Some(why.into())),
-            Decision::Reply { packet, kind, boot_file } => {
-                let to = destination(request, kind, lease);
-                if let Err(why) = self.socket.send_to(&packet.encode(), to).await {
-                    self.observer.metrics.trouble(Protocol::Dhcp4, Trouble::NotSent);
-                    return (Answer::Failed, Some(format!("{kind} to {to}: {why}")));
-                }
-                let address = Some(IpAddr::V4(lease.address));
-                let answer = match kind {
-                    MessageType::Offer => Answer::Offered { address, boot_file },
-                    MessageType::Ack => Answer::Confirmed { address, boot_file },
-                    _ => Answer::Refused { code: None },
-                };
-                (answer, None)
-            }
-        }
-    }
-
-    async fn question(
-        &self,
-        request: &Packet,
-        phase: Phase,
-        client: &ClientIdentity,
-    ) -> Result<Option<(Lease, Decision)>, DirectoryError> {
-        let wanted = request.options.address(code::REQUESTED_ADDRESS);
-        let directory = &self.observer.directory;
-        let Some(lease) = ask(directory.lease(client, &self.subnet.config, wanted)).await? else { return Ok(None) };
-        let target = match phase {
-            Phase::System => None,
-            _ => Some(ask(directory.boot_target(client)).await?),
-        };
-        let decision = decide(request, phase, client.arch, lease, target, &self.subnet, &self.urls);
-        Ok(Some((lease, decision)))
-    }
-}
-
-/// RFC 2131, section 4.1: to a client that has its address already, by unicast; else by broadcast, since a client
-/// without an address answers no ARP. An address that we did not lease is never sent to.
-fn destination(request: &Packet, kind: MessageType, lease: Lease) -> SocketAddr {
-    let address = match kind {
-        MessageType::Ack if request.ciaddr == lease.address => request.ciaddr,
-        _ => Ipv4Addr::BROADCAST,
+/// Serves one port of one interface until cancelled. Several may serve the same.
+pub(super) async fn serve(engine: Arc<Engine>, sockets: Arc<Sockets>, port: Port, cancel: CancellationToken) {
+    let socket = match port {
+        Port::Dhcp => &sockets.dhcp,
+        Port::BootServer => &sockets.boot_server,
     };
-    SocketAddr::from((address, CLIENT_PORT))
+    let mut waiting = FuturesUnordered::new();
+    // Longer messages than an Ethernet frame are no client's of ours; what does not fit is cut, and its last option lost.
+    let mut buffer = vec![0; 2048];
+    loop {
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            Some(()) = waiting.next() => continue,
+            ready = socket.readable() => if let Err(error) = ready {
+                debug!(protocol = "dhcp4", %error, "receive failed");
+                continue;
+            },
+        }
+        for _ in 0..BATCH {
+            let (len, from) = match receive(socket, &mut buffer) {
+                Ok(received) => received,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    debug!(protocol = "dhcp4", %error, "receive failed");
+                    break;
+                }
+            };
+            let message = buffer.get(..len).unwrap_or_default();
+            let Some(admitted) = engine.admit(message, from, port) else { continue };
+            let mut exchange = Box::pin(exchange(&engine, &sockets, socket, admitted));
+            match futures::poll!(exchange.as_mut()) {
+                std::task::Poll::Ready(()) => {}
+                std::task::Poll::Pending if waiting.len() < IN_FLIGHT => waiting.push(exchange),
+                std::task::Poll::Pending => engine.observer().metrics.trouble(Protocol::Dhcp4, Trouble::Busy),
+            }
+        }
+        // A full batch means that there may be more; others of the same thread have a turn all the same.
+        tokio::task::yield_now().await;
+    }
+}
+
+fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<(usize, SocketAddrV4)> {
+    match socket.try_recv_from(buffer)? {
+        (len, SocketAddr::V4(from)) => Ok((len, from)),
+        (_, SocketAddr::V6(_)) => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+async fn exchange(engine: &Engine, sockets: &Sockets, socket: &UdpSocket, admitted: Admitted) {
+    let mut outcome = engine.answer(admitted).await;
+    let sent = match outcome.reply.take() {
+        Some((message, to)) => sockets.send(socket, &message, to).await,
+        None => Ok(()),
+    };
+    engine.ended(outcome, sent);
 }

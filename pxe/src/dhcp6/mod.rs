@@ -18,8 +18,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 
 use crate::config::Config;
+use crate::dhcp::Programs;
 use crate::error::Error;
-use crate::script::Urls;
 use crate::server::Parts;
 use server::Server;
 
@@ -79,8 +79,7 @@ pub(crate) fn start(parts: &mut Parts, http: &[SocketAddrV4]) -> Result<(), Erro
             subnets: interface.v6.subnets.clone(),
             duid: decide::server_duid(&interface.v6.subnets),
             address,
-            ipxe: config.ipxe.clone(),
-            urls: Urls::http(SocketAddr::from((address, http.port()))).offering(&config),
+            programs: Programs::new(&config, (address, http.port())),
             observer: parts.observer.clone(),
         };
         parts.tasks.spawn(server.run(parts.cancel.clone()));

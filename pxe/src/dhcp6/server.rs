@@ -15,11 +15,11 @@ use super::options::{Association, code};
 use super::packet::{Envelope, Kind, Message};
 use super::{CLIENT_PORT, SERVER_PORT};
 use crate::client::ClientIdentity;
-use crate::config::{Ipxe, SubnetV6};
+use crate::config::SubnetV6;
 use crate::deadline::ask;
+use crate::dhcp::Programs;
 use crate::directory::{BootTarget, DirectoryError};
 use crate::metrics::Trouble;
-use crate::script::Urls;
 use crate::trace::{Answer, Exchange, Observer, Phase, Protocol};
 
 /// Requests being answered at once; more are dropped, and their clients ask again.
@@ -38,8 +38,7 @@ pub(super) struct Server {
     pub(super) duid: Vec<u8>,
     /// Where TFTP listens.
     pub(super) address: Ipv6Addr,
-    pub(super) ipxe: Ipxe,
-    pub(super) urls: Urls,
+    pub(super) programs: Programs,
     pub(super) observer: Observer,
 }
 
@@ -282,7 +281,7 @@ impl Server {
         client: &ClientIdentity,
         target: &BootTarget,
     ) -> Result<Option<String>, &'static str> {
-        let file = crate::dhcp::boot_file(phase, client.arch, target, &self.ipxe, &self.urls)?;
+        let file = self.programs.boot_file(phase, client.arch, target)?;
         Ok(file.map(|file| if file.contains("://") { file } else { format!("tftp://[{}]/{file}", self.address) }))
     }
 }

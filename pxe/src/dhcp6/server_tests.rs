@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::*;
-use crate::config::{PoolV6Exhausted, Subnet};
+use crate::config::{Config, PoolV6Exhausted, Subnet};
 use crate::directory::{HostDirectory, Lease, LeaseV6};
 use crate::identity::{BootId, MacAddr};
 use crate::overlay::BootFiles;
@@ -82,8 +82,7 @@ async fn server(host: Arc<OneHost>) -> Server {
         subnets,
         duid: [vec![0, 4], (0..16).collect()].concat(),
         address,
-        ipxe: Ipxe::default(),
-        urls: Urls::http(SocketAddr::from((address, 8080))),
+        programs: Programs::new(&Config::default(), (address, 8080)),
         observer: Observer::new(host),
     }
 }
