@@ -61,8 +61,9 @@ pub use dhcp6::{
 };
 pub use directory::{BootTarget, DirectoryError, HostDirectory, Lease, LeaseV6};
 pub use error::Error;
+pub use http::fuzz as fuzz_http;
 pub use identity::{BootId, ClientArch, InvalidIdentity, MacAddr};
-pub use media::{Iso, IsoError, Part as IsoPart, SLOT_MAGIC, Uki, UkiError};
+pub use media::{Iso, IsoError, Part as IsoPart, SLOT_MAGIC, Uki, UkiError, fuzz as fuzz_media};
 pub use metrics::{ExchangeCount, Metrics, Trouble};
 pub use overlay::{BootFiles, Overlay, OverlayFile};
 pub use pe::PeError;

@@ -41,6 +41,24 @@ use site::Site;
 
 pub use limits::HttpLimits;
 
+/// For fuzzing: a head is taken or refused, its path stays within the tree, its range within the file, and the answer
+/// is as long as it says.
+///
+/// # Panics
+/// If not.
+#[doc(hidden)]
+pub fn fuzz(data: &[u8]) {
+    let Ok(Some((request, length))) = request::parse(data) else { return };
+    assert!(length <= data.len());
+    for part in path::segments(&request.target).unwrap_or_default() {
+        assert!(!matches!(part.as_str(), "" | "." | "..") && !part.contains(['/', '\\', '\0', '\r', '\n']));
+    }
+    let content = content::Content::made(reply::TEXT, &Tagged::default(), [bytes::Bytes::from_static(b"0123456789")]);
+    let reply = reply::to(&request, Ok(content));
+    assert!(reply.body <= 10);
+    assert_eq!(reply.pieces.iter().map(content::Piece::len).sum::<u64>(), reply.head + reply.body);
+}
+
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
 

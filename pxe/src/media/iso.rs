@@ -84,8 +84,13 @@ impl Iso {
     /// # Errors
     /// [`IsoError`] names the file and what is wrong with it.
     pub fn open(path: &Path) -> Result<Self, IsoError> {
+        let file = File::open(path).map_err(|source| IsoError::Read { path: path.to_owned(), source })?;
+        Self::find(path, file)
+    }
+
+    /// `path` is for errors.
+    pub(super) fn find(path: &Path, file: File) -> Result<Self, IsoError> {
         let read = |source| IsoError::Read { path: path.to_owned(), source };
-        let file = File::open(path).map_err(read)?;
         let about = file.metadata().map_err(read)?;
         let len = about.len();
         let mut magic = [0; 5];
@@ -122,6 +127,16 @@ impl Iso {
     /// The file that [`Part::Stored`] is in.
     pub fn file(&self) -> &Arc<File> {
         &self.file
+    }
+
+    /// Octets in all.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Never: an ISO has a slot.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Another number for another ISO.
