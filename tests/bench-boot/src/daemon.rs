@@ -24,13 +24,42 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Ours. It says when it listens.
     pub(crate) fn ours(lab: &Lab) -> Result<Self> {
+        Self::ours_with(lab, None)
+    }
+
+    /// With a folder of images.
+    pub(crate) fn ours_with(lab: &Lab, images: Option<&Path>) -> Result<Self> {
         let program = std::env::current_exe()?;
         let program = program.to_str().context("a program whose path is not text")?;
         let folder = tempfile::tempdir()?;
         let mut command = lab.server(program);
-        command.arg("serve").arg(folder.path());
+        command.arg("serve").arg(folder.path()).args(images);
         let mut daemon = Self::start(command, folder, "bessemer", "written to a file before it is told, not synced")?;
         daemon.wait(|folder| folder.join("listens").exists())?;
+        Ok(daemon)
+    }
+
+    /// Static files as it is best at them: `sendfile`, whole packets, a worker for each processor, no log.
+    pub(crate) fn nginx(lab: &Lab, files: &Path, port: u16) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let at = folder.path().display();
+        let configuration = format!(
+            "daemon off; user root; worker_processes auto; pid {at}/pid; error_log {at}/log notice;\n\
+             worker_rlimit_nofile 8192;\n\
+             events {{ worker_connections 4096; }}\n\
+             http {{ access_log off; sendfile on; tcp_nopush on; tcp_nodelay on; keepalive_requests 10000000;\n\
+             client_body_temp_path {at}; proxy_temp_path {at}; fastcgi_temp_path {at}; uwsgi_temp_path {at};\n\
+             scgi_temp_path {at}; server {{ listen {port} backlog=4096; root {}; }} }}\n",
+            files.display()
+        );
+        fs::write(folder.path().join("configuration"), configuration)?;
+        let mut command = lab.server("nginx");
+        command.arg("-c").arg(folder.path().join("configuration")).arg("-e").arg(folder.path().join("log"));
+        let said = Command::new("nginx").arg("-v").output().context("cannot run nginx (nginx-light)")?;
+        let version = String::from_utf8_lossy(&said.stderr).rsplit('/').next().unwrap_or_default().trim().to_owned();
+        let mut daemon = Self::start(command, folder, "nginx", "")?;
+        daemon.name = format!("nginx {version}");
+        daemon.wait(|folder| folder.join("pid").exists())?;
         Ok(daemon)
     }
 
@@ -103,6 +132,12 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
+        // In peace first: nginx's workers outlive a master that is killed.
+        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use bessemer_pxe::{
-    BootFiles, BootId, BootTarget, ClientIdentity, DirectoryError, HostDirectory, Lease, MacAddr, Subnet,
+    BootFiles, BootId, BootTarget, ClientIdentity, DirectoryError, HostDirectory, Lease, MacAddr, Overlay, Subnet,
 };
 
-/// Everybody is known, and boots nothing.
+/// Everybody is known, and boots the ramdisk.
 pub(crate) struct Leases(Mutex<Stored>);
 
 struct Stored {
@@ -29,8 +29,11 @@ impl Leases {
 
 #[async_trait::async_trait]
 impl HostDirectory for Leases {
-    async fn boot_target(&self, _: &ClientIdentity) -> Result<BootTarget, DirectoryError> {
-        Ok(BootTarget::LocalDisk)
+    async fn boot_target(&self, who: &ClientIdentity) -> Result<BootTarget, DirectoryError> {
+        let boot_id = BootId(who.mac().map_or(0, |MacAddr([a, b, c, d, e, f])| {
+            u128::from_be_bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f])
+        }));
+        Ok(BootTarget::Ramdisk { boot_id })
     }
 
     async fn lease(
@@ -52,6 +55,6 @@ impl HostDirectory for Leases {
     }
 
     async fn overlay(&self, _: &BootId) -> Result<BootFiles, DirectoryError> {
-        Ok(BootFiles::Unknown)
+        Ok(BootFiles::Ready(Overlay::default()))
     }
 }

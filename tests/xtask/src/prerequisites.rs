@@ -83,13 +83,14 @@ const NEEDED_BY_BMCS: &[(&str, &str)] = &[
 ];
 
 /// What the boot server is measured with and beside.
-const NEEDED_BY_BOOT_BENCH: [(&str, &str); 6] = [
+const NEEDED_BY_BOOT_BENCH: [(&str, &str); 7] = [
     ("ip", "iproute2"),
     ("/usr/lib/ipxe/snponly.efi", "ipxe"),
     ("curl", "curl"),
     ("dnsmasq", "dnsmasq-base"),
     ("kea-dhcp4", "kea-dhcp4-server"),
     ("perfdhcp", "kea-admin"),
+    ("nginx", "nginx-light"),
 ];
 
 /// Debian's Python binding of libvirt.
