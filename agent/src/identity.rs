@@ -37,7 +37,10 @@ pub(crate) fn physical_nics(sys: &Path) -> Vec<PhysicalNic> {
         .filter_map(|path| {
             Some(PhysicalNic {
                 name: files::name(&path),
-                mac: files::line(path.join("address"))?.to_ascii_lowercase(),
+                // A bond gives its members its own address.
+                mac: files::line(path.join("bonding_slave/perm_hwaddr"))
+                    .or_else(|| files::line(path.join("address")))?
+                    .to_ascii_lowercase(),
                 index: files::number(path.join("ifindex"))?,
             })
         })

@@ -1,5 +1,6 @@
 //! The ioctls that the agent needs and no safe crate offers. The only unsafe code of the agent is in this room: each call passes a constant
-//! opcode and an integer or a structure of the C layout that the kernel documents, and the kernel keeps no pointer to it.
+//! opcode and an integer or a structure of the C layout that the kernel documents, and the kernel keeps no pointer to it; one makes an address that no
+//! safe crate can make.
 
 #![expect(
     unsafe_code,
@@ -7,7 +8,9 @@
 )]
 
 mod block;
+mod ipmi;
 mod nvme;
+mod packet;
 mod scsi;
 
 use std::io;
@@ -16,7 +19,9 @@ use std::os::fd::AsFd;
 use rustix::ioctl::{NoArg, Setter, ioctl, opcode};
 
 pub(crate) use block::{discard, remove_mapping, secure_discard, zero_out};
+pub(crate) use ipmi::ipmi;
 pub(crate) use nvme::{NvmeCommand, nvme_admin};
+pub(crate) use packet::packet_socket;
 pub(crate) use scsi::{ScsiDirection, scsi};
 
 /// `BLKRRPART` of `<linux/fs.h>`: no argument.

@@ -113,8 +113,7 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
         controllers: Arc::clone(&controllers),
         config: Arc::new(config),
         time,
-        boot_mac: uplink.mac.clone(),
-        boot_address: uplink.lease.address.to_string(),
+        uplink,
     };
     tokio::spawn(Box::pin(worker.run(queue)));
     let mut session = RamdiskSession::new(identity, items, work);

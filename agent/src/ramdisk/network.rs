@@ -10,6 +10,7 @@ use futures::future::select_all;
 use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 use tracing::{info, warn};
 
+use super::inspect::lldp::Listener;
 use super::lease::{Client, Lease};
 use crate::identity::{PhysicalNic, physical_nics};
 
@@ -29,11 +30,14 @@ pub(super) enum NetworkError {
 }
 
 /// An interface with an address.
-#[derive(Debug)]
 pub(super) struct Uplink {
     pub(super) name: String,
     pub(super) mac: String,
     pub(super) lease: Lease,
+    /// To ask the kernel about links and addresses.
+    pub(super) handle: Handle,
+    /// Hears the switches on every NIC.
+    pub(super) lldp: Listener,
 }
 
 /// The address after `BOOTIF=` on the kernel's command line, as PXE loaders give it: hardware type, then the octets, with dashes.
@@ -54,11 +58,14 @@ pub(super) async fn bring_up(sys: &Path, boot_mac: Option<&str>) -> Result<Uplin
     tokio::spawn(connection);
     up(&handle, 1).await.map_err(|error| netlink(&error))?;
     let nics = wait_for_nics(sys).await?;
+    for nic in &nics {
+        up(&handle, nic.index).await.map_err(|error| netlink(&error))?;
+    }
+    let lldp = Listener::start(&handle, &nics).await;
     let booted: Vec<PhysicalNic> = nics.iter().filter(|nic| Some(nic.mac.as_str()) == boot_mac).cloned().collect();
     let candidates = if booted.is_empty() { nics } else { booted };
     let mut clients = Vec::new();
     for nic in candidates {
-        up(&handle, nic.index).await.map_err(|error| netlink(&error))?;
         match octets(&nic.mac).map(|mac| Client::new(&nic.name, mac)) {
             Some(Ok(client)) => clients.push((nic, client)),
             Some(Err(error)) => warn!("{}: no DHCP: {error}", nic.name),
@@ -74,7 +81,7 @@ pub(super) async fn bring_up(sys: &Path, boot_mac: Option<&str>) -> Result<Uplin
     let (nic, client) = clients.swap_remove(winner);
     configure(&handle, nic.index, &lease).await.map_err(|error| netlink(&error))?;
     tokio::spawn(client.keep(lease.clone()));
-    Ok(Uplink { name: nic.name, mac: nic.mac, lease })
+    Ok(Uplink { name: nic.name, mac: nic.mac, lease, handle, lldp })
 }
 
 async fn wait_for_nics(sys: &Path) -> Result<Vec<PhysicalNic>, NetworkError> {

@@ -1,5 +1,6 @@
 //! Carries out work items, one after the other in the order in which they came, and refuses those that are not for this host.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 use super::clock::ControllerTime;
+use super::network::Uplink;
 use super::{deploy, erase, inspect, leave};
 use crate::link::Controllers;
 use crate::link::items::Items;
@@ -25,10 +27,8 @@ pub(super) struct Worker {
     pub(super) config: Arc<BootConfig>,
     /// What deadlines are judged by.
     pub(super) time: ControllerTime,
-    /// The NIC that this boot came through.
-    pub(super) boot_mac: String,
-    /// Its address.
-    pub(super) boot_address: String,
+    /// The NIC that this boot came through, and what it takes to know the others.
+    pub(super) uplink: Uplink,
 }
 
 impl Worker {
@@ -94,8 +94,15 @@ impl Worker {
     }
 
     async fn inspect(&self) -> Outcome {
-        let (mac, address) = (self.boot_mac.clone(), self.boot_address.clone());
-        match tokio::task::spawn_blocking(move || inspect::inspect(&mac, &address)).await {
+        let places = inspect::Places::real();
+        let boot = inspect::Boot { mac: self.uplink.mac.clone(), address: Some(self.uplink.lease.address.into()) };
+        let (neighbours, silent) = self.uplink.lldp.neighbours(&inspect::awaited(places.sys)).await;
+        let addresses = inspect::addresses::read(&self.uplink.handle).await.unwrap_or_else(|error| {
+            warn!("addresses of the NICs: {error}");
+            BTreeMap::new()
+        });
+        let network = inspect::Network { addresses, neighbours, silent };
+        match tokio::task::spawn_blocking(move || inspect::inspect(places, &boot, &network)).await {
             Ok(hardware) => Outcome::Done { report: Report::Inspected { hardware: Box::new(hardware) } },
             Err(error) => failed(FailureCode::Internal, format!("inspection ended: {error}")),
         }

@@ -12,6 +12,8 @@ mod names;
 #[cfg(test)]
 mod tests;
 
+pub(super) use names::is_pci;
+
 /// A disk and what speaks against writing to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::ramdisk) struct FoundDisk {
