@@ -41,3 +41,20 @@ pub(crate) fn resize_ext4(mounted: impl AsFd, blocks: u64) -> io::Result<()> {
     // SAFETY: EXT4_IOC_RESIZE_FS reads one u64, which lives until the call returns.
     Ok(unsafe { ioctl(mounted, Setter::<RESIZE_EXT4, u64>::new(blocks)) }?)
 }
+
+/// `struct xfs_growfs_data` of the kernel's `fs/xfs/libxfs/xfs_fs.h`.
+#[repr(C)]
+struct GrowXfs {
+    new_blocks: u64,
+    inode_percent: u32,
+}
+
+/// `XFS_IOC_FSGROWFSDATA`: a pointer to the structure.
+const RESIZE_XFS: u32 = opcode::write::<GrowXfs>(b'X', 110);
+
+/// Grows the mounted XFS that holds `mounted` to `blocks` of its own blocks. `inode_percent` is what its superblock says.
+pub(crate) fn resize_xfs(mounted: impl AsFd, blocks: u64, inode_percent: u8) -> io::Result<()> {
+    let grow = GrowXfs { new_blocks: blocks, inode_percent: u32::from(inode_percent) };
+    // SAFETY: XFS_IOC_FSGROWFSDATA reads one structure of this layout, which lives until the call returns.
+    Ok(unsafe { ioctl(mounted, Setter::<RESIZE_XFS, GrowXfs>::new(grow)) }?)
+}

@@ -14,6 +14,7 @@ mod ioctl;
 mod link;
 mod node;
 mod ramdisk;
+mod syscall;
 
 /// This program's version, as reported to the controller.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -114,6 +114,7 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
         config: Arc::new(config),
         time,
         uplink,
+        deployed: None,
     };
     tokio::spawn(Box::pin(worker.run(queue)));
     let mut session = RamdiskSession::new(identity, items, work);

@@ -29,11 +29,13 @@ pub(super) struct Worker {
     pub(super) time: ControllerTime,
     /// The NIC that this boot came through, and what it takes to know the others.
     pub(super) uplink: Uplink,
+    /// Path of the disk that was deployed last in this boot.
+    pub(super) deployed: Option<String>,
 }
 
 impl Worker {
     /// Works until the program ends.
-    pub(super) async fn run(self, mut queue: mpsc::UnboundedReceiver<WorkItem>) {
+    pub(super) async fn run(mut self, mut queue: mpsc::UnboundedReceiver<WorkItem>) {
         while let Some(item) = queue.recv().await {
             let id = item.id;
             let outcome = match refusal(&item, self.host, self.time.now()) {
@@ -48,7 +50,7 @@ impl Worker {
         }
     }
 
-    async fn carry_out(&self, item: WorkItem) -> Outcome {
+    async fn carry_out(&mut self, item: WorkItem) -> Outcome {
         let WorkItem { id, claim, deadline, work, .. } = item;
         match work {
             Work::Inspect => self.inspect().await,
@@ -74,12 +76,19 @@ impl Worker {
                     items: Arc::clone(&self.items),
                 };
                 match Box::pin(deploy::deploy(job)).await {
-                    Ok(report) => Outcome::Done { report: Report::Deployed(report) },
+                    Ok(report) => {
+                        self.deployed = Some(report.disk.name.clone());
+                        Outcome::Done { report: Report::Deployed(report) }
+                    }
                     Err(error) => failed(error.code(), error.to_string()),
                 }
             }
-            Work::SetBootEntry(_) => {
-                failed(FailureCode::Refused, "boot entries are set by a deployment alone".to_owned())
+            Work::SetBootEntry(order) => {
+                match tokio::task::spawn_blocking(move || deploy::set_boot_entry(&order)).await {
+                    Ok(Ok(report)) => Outcome::Done { report: Report::BootEntrySet(report) },
+                    Ok(Err(error)) => failed(error.code(), error.to_string()),
+                    Err(error) => failed(FailureCode::Internal, format!("setting the boot entry ended: {error}")),
+                }
             }
             Work::WriteSeed(order) => {
                 let written = tokio::task::spawn_blocking(move || deploy::write_seed(&order, claim.as_deref())).await;
@@ -109,7 +118,11 @@ impl Worker {
     }
 
     async fn leave(&self, id: WorkId, how: LeaveHow) -> Outcome {
-        self.items.end(id, Outcome::Done { report: Report::Leaving(LeaveReport { how, detail: None }) });
+        let disk = self.deployed.clone();
+        let prepared = tokio::task::spawn_blocking(move || leave::prepare(how, disk.as_deref())).await;
+        let report = prepared.unwrap_or(LeaveReport { how: LeaveHow::Reboot, detail: None });
+        let how = report.how;
+        self.items.end(id, Outcome::Done { report: Report::Leaving(report) });
         let mut changes = self.items.changes();
         let stored = async { while !self.items.is_stored(id) && changes.changed().await.is_ok() {} };
         if tokio::time::timeout(LEAVE_DEADLINE, stored).await.is_err() {

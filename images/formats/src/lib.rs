@@ -6,6 +6,7 @@
 pub mod boot;
 pub mod compression;
 pub mod detect;
+pub mod filesystem;
 pub mod gpt;
 pub mod guid;
 pub mod mbr;

@@ -44,6 +44,9 @@ pub(in crate::ramdisk) enum DeployError {
         /// Why it failed.
         cause: String,
     },
+    /// The firmware's boot entries.
+    #[error("boot entry: {0}")]
+    BootEntry(String),
     /// The item's time ran out.
     #[error("deadline passed while {0}")]
     Late(&'static str),
@@ -86,6 +89,7 @@ impl DeployError {
             Self::Digest { .. } => FailureCode::DigestMismatch,
             Self::BadImage(_) => FailureCode::BadImage,
             Self::BadSeed(_) => FailureCode::Refused,
+            Self::BootEntry(_) => FailureCode::BootEntryFailed,
             Self::Disk { .. } | Self::StaleSeed(_) => FailureCode::WriteFailed,
             Self::Untouched(cause) | Self::Scrubbed(cause) | Self::Unscrubbed { cause, .. } => cause.code(),
         }

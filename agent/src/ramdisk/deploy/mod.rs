@@ -4,7 +4,7 @@
 //! 2. destroy the old partition tables;
 //! 3. fetch, hash, decode and write at once, holding back the first MiB ([`pipeline`], [`write`]);
 //! 4. length and digest must agree, then the seed and the backup table ([`table`], [`seed`]);
-//! 5. the first MiB, last of all; then read back what is there ([`finish`]).
+//! 5. the first MiB, last of all; then read back what is there, grow the root and tell the firmware ([`finish`], [`grow`], [`firmware`]).
 //!
 //! Whatever fails from step 2 to the end of step 5 zeroes both ends again.
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bessemer_protocol::{
     BootConfig, BootReport, Deploy, DeployReport, Disk, HostId, NodeCertificateRequest, NodeCertificateResponse,
-    NodeIdentity, WorkId, WriteSeed,
+    NodeIdentity, SetBootEntry, WorkId, WriteSeed,
 };
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -29,7 +29,10 @@ mod decode;
 mod disk;
 mod error;
 mod finish;
+mod firmware;
+mod grow;
 mod hash;
+pub(super) mod partitions;
 mod pipeline;
 mod qcow2;
 mod region;
@@ -40,6 +43,7 @@ mod write;
 
 pub(crate) use by_hand::write_by_hand;
 pub(super) use error::DeployError;
+pub(super) use region::Window;
 use source::{Http, SourceError};
 
 /// One `Deploy` item with what is needed to carry it out.
@@ -84,6 +88,19 @@ pub(super) fn write_seed(order: &WriteSeed, claim: Option<&str>) -> Result<Disk,
     remove_stale_seeds(&chosen.name)?;
     seed::rewrite(&chosen.name, &order.seed, claim)?;
     Ok(chosen)
+}
+
+/// Makes the firmware boot the system that is on the root disk.
+pub(super) fn set_boot_entry(order: &SetBootEntry) -> Result<BootReport, DeployError> {
+    let found = disks::list(std::path::Path::new("/sys"));
+    let chosen = hints::choose(&found, &order.root)?;
+    let target = disk::Target::open(&chosen.name).map_err(|error| disk_error(&chosen.name, "open", &error))?;
+    let report = firmware::set(&target, order.next);
+    if report.entry.is_some() {
+        return Ok(report);
+    }
+    let why = if report.uefi { report.notes.join("; ") } else { "this host was not started by UEFI".to_owned() };
+    Err(DeployError::BootEntry(why))
 }
 
 fn remove_stale_seeds(root: &str) -> Result<(), DeployError> {
@@ -147,10 +164,15 @@ async fn onto(job: &Job, target: &Arc<disk::Target>, identity: Option<NodeIdenti
         if written.resumed > 0 {
             notes.push(format!("the source was cut {} times and went on", written.resumed));
         }
-        if plan.root.is_none() {
-            notes.push("the last partition is no Linux root and stays as it is".to_owned());
+        match &plan.root {
+            Some(root) => notes.extend(grow::grow(target.name(), root).err()),
+            None => notes.push("the last partition is no Linux root and stays as it is".to_owned()),
         }
-        Ok(Done { written, plan, boot: BootReport::default(), notes })
+        let boot = firmware::set(&target, false);
+        for note in notes.iter().chain(&boot.notes) {
+            info!("{note}");
+        }
+        Ok(Done { written, plan, boot, notes })
     })
     .await
 }

@@ -22,7 +22,7 @@ fn clamp(position: u64, size: u64, wanted: usize) -> usize {
 
 /// A part of a disk that looks like a whole one.
 #[derive(Debug)]
-pub(super) struct Window<'a> {
+pub(in crate::ramdisk) struct Window<'a> {
     disk: &'a File,
     start: u64,
     size: u64,
@@ -31,7 +31,7 @@ pub(super) struct Window<'a> {
 
 impl<'a> Window<'a> {
     /// `size` bytes from `start`.
-    pub(super) fn new(disk: &'a File, start: u64, size: u64) -> Self {
+    pub(in crate::ramdisk) fn new(disk: &'a File, start: u64, size: u64) -> Self {
         Self { disk, start, size, position: 0 }
     }
 }

@@ -206,6 +206,25 @@ pub(super) fn seed_place(head: &[u8], sector: u64, label: &str) -> Result<(u64, 
     Ok((place.start, place.length))
 }
 
+/// All partitions of a disk that starts with `head`, and which of them is the EFI system partition.
+pub(super) fn places(head: &[u8], sector: u64) -> Result<(Vec<Place>, Option<Place>), String> {
+    Ok(match read(head, sector)? {
+        Kind::Gpt(table) => (
+            table.partitions.iter().map(|part| place(part, sector)).collect(),
+            table.partitions.iter().find(|part| part.kind == gpt::ESP).map(|part| place(part, sector)),
+        ),
+        Kind::Mbr(table) => {
+            let whole = |entry: Entry| Place {
+                number: u32::from(entry.number),
+                start: u64::from(entry.first) * sector,
+                length: u64::from(entry.sectors) * sector,
+                id: Guid::default(),
+            };
+            (table.used().map(whole).collect(), table.used().find(|entry| entry.kind == 0xef).map(whole))
+        }
+    })
+}
+
 fn read(head: &[u8], sector: u64) -> Result<Kind, String> {
     match Table::parse(head, sector) {
         Ok(table) => Ok(Kind::Gpt(table)),

@@ -1,0 +1,84 @@
+//! Whether this machine may start another kernel without its firmware.
+//!
+//! Some devices are left by their drivers in a state that the next driver cannot take over: those need the reset that firmware gives.
+
+use std::fs;
+use std::path::Path;
+
+use crate::files;
+
+/// Drivers whose devices do not survive, and why.
+const ROWS: &[(&str, &str)] = &[
+    ("nvidia", "GPU"),
+    ("nouveau", "GPU"),
+    ("amdgpu", "GPU"),
+    ("radeon", "GPU"),
+    ("i915", "GPU"),
+    ("xe", "GPU"),
+    ("megaraid_sas", "RAID controller"),
+    ("mpt3sas", "SAS controller"),
+    ("smartpqi", "RAID controller"),
+    ("hpsa", "RAID controller"),
+    ("aacraid", "RAID controller"),
+    ("arcmsr", "RAID controller"),
+];
+
+/// `SecureBoot` under the GUID of global variables.
+const SECURE_BOOT: &str = "firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+
+/// The reason against it, if there is one.
+pub(super) fn check(sys: &Path, proc: &Path) -> Result<(), String> {
+    // Four bytes of attributes, then the value.
+    if fs::read(sys.join(SECURE_BOOT)).is_ok_and(|bytes| bytes.get(4) == Some(&1)) {
+        return Err("secure boot is on".to_owned());
+    }
+    if let Some(mode) = files::line(sys.join("kernel/security/lockdown"))
+        && !mode.contains("[none]")
+    {
+        return Err(format!("the kernel is locked down ({mode})"));
+    }
+    if files::line(proc.join("sys/kernel/kexec_load_disabled")).is_some_and(|value| value == "1") {
+        return Err("the kernel has kexec switched off".to_owned());
+    }
+    for (driver, what) in ROWS {
+        let bound = |path: &std::path::PathBuf| files::name(path).contains(':');
+        if files::entries(sys.join("bus/pci/drivers").join(driver)).iter().any(bound) {
+            return Err(format!("this host has a {what} ({driver}) that needs the reset that firmware gives"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_against_it_is_said() {
+        let put = |root: &Path, path: &str, content: &[u8]| {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        };
+        let table: [(&str, &[u8], Option<&str>); 7] = [
+            (
+                "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
+                &[6, 0, 0, 0, 1],
+                Some("secure boot"),
+            ),
+            ("sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", &[6, 0, 0, 0, 0], None),
+            ("sys/kernel/security/lockdown", b"none [integrity] confidentiality\n", Some("locked down")),
+            ("sys/kernel/security/lockdown", b"[none] integrity confidentiality\n", None),
+            ("proc/sys/kernel/kexec_load_disabled", b"1\n", Some("switched off")),
+            ("sys/bus/pci/drivers/megaraid_sas/0000:01:00.0/x", b"", Some("RAID controller (megaraid_sas)")),
+            ("sys/bus/pci/drivers/megaraid_sas/module/x", b"", None),
+        ];
+        for (path, content, expected) in table {
+            let folder = tempfile::tempdir().unwrap();
+            put(folder.path(), path, content);
+            let found = check(&folder.path().join("sys"), &folder.path().join("proc"));
+            assert_eq!(found.is_err(), expected.is_some(), "{path}: {found:?}");
+            assert!(expected.is_none_or(|part| found.unwrap_err().contains(part)), "{path}");
+        }
+    }
+}
