@@ -3,19 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV6, UdpSocket};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use bessemer_pxe::{BootServer, BootTarget, Config, Ipxe, Media, Ramdisk, SLOT_MAGIC};
+use bessemer_pxe::{BootServer, BootTarget, Ipxe, Media, Mode, Ramdisk, SLOT_MAGIC};
 use bytes::Bytes;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use tokio_util::sync::CancellationToken;
 
 use crate::artefacts::Artefacts;
-use crate::host::{OneHost, config};
+use crate::host::{OneHost, config, config_v6};
 use crate::network::{ADDRESS, Neighbour, inside};
 use crate::{BOOT, MAC, MARKER};
 
@@ -42,7 +42,7 @@ fn whatever_is_advertised_is_served() {
     inside("contract::whatever_is_advertised_is_served", async |artefacts| {
         let folder = tempfile::tempdir().unwrap();
         let host = OneHost::new(BootTarget::Nothing);
-        let mut config = config(artefacts);
+        let mut config = config_v6(artefacts);
         let (arm64, bios) = (as_arm64(&artefacts.ipxe_efi), Bytes::from(vec![0xea; 70_000]));
         let own = Ipxe { bios: Some(bios.clone()), arm64: Some(arm64.clone()), ..config.ipxe.clone() };
         config.ipxe = own;
@@ -51,8 +51,10 @@ fn whatever_is_advertised_is_served() {
             iso: Some(iso(folder.path())),
             arm64: Some(Ramdisk { kernel: ARM64.into(), initrd: ARM64.into(), ..Ramdisk::default() }),
         };
-        let server = BootServer::start(Config { ..config }, host.clone(), CancellationToken::new()).await.unwrap();
+        let cancel = CancellationToken::new();
+        let server = BootServer::start(config, host.clone(), cancel.clone()).await.unwrap();
         let client = Neighbour::join("client", "10.77.0.160/24");
+        client.ip(&["addr", "add", "fd77::9/64", "dev", "eth0", "nodad"]);
         let dhcp = Dhcp::of(&client);
         let served = Served { artefacts, bios, arm64, client: &client };
         let targets = [
@@ -64,40 +66,83 @@ fn whatever_is_advertised_is_served() {
             BootTarget::PowerOff,
         ];
         let mut told = BTreeMap::<String, BTreeSet<String>>::new();
-        for target in targets {
+        let mut tell = |target: &BootTarget, asker: Asker, name: Option<String>| {
+            println!("{target:?} {asker:?}: {name:?}");
+            name.map(|name| told.entry(name).or_default().insert(format!("{target:?} {asker:?}")));
+        };
+        for target in &targets {
             *host.target.lock().unwrap() = target.clone();
-            for asker in askers() {
+            // One asker is enough to hear nothing.
+            let asked = if *target == BootTarget::Nothing { 1 } else { usize::MAX };
+            for asker in askers().into_iter().take(asked) {
                 // The server's tasks run on another thread meanwhile.
-                if let Some(name) = tokio::task::block_in_place(|| dhcp.boot_file(asker)) {
-                    told.entry(name).or_default().insert(format!("{target:?} {asker:?}"));
+                tell(target, asker, tokio::task::block_in_place(|| dhcp.boot_file(asker)));
+                if matches!(asker.2, Some(7 | 16)) {
+                    tell(target, asker, tokio::task::block_in_place(|| dhcp.boot_file_v6(asker)));
                 }
             }
         }
-        let iso = server.iso_urls(BOOT).remove(0);
-        println!("advertised: {:#?}", told.keys());
         // By media only, which this boot is not: the contract of the ISO is in the sources' tests.
+        let iso = server.iso_urls(BOOT).remove(0);
         assert_eq!(served.get(&iso).0, 404);
         let mut named = BTreeSet::new();
-        for (name, askers) in &told {
+        for (name, askers) in told.iter().filter(|(name, _)| *name != LIVE) {
             tokio::task::block_in_place(|| served.check(name, &mut named))
                 .unwrap_or_else(|why| panic!("{why}: {askers:?}"));
         }
         println!("named by scripts: {named:#?}");
         let all: BTreeSet<&str> = told.keys().chain(&named).map(|name| last(name)).collect();
-        for expected in [
-            "ipxe.efi",
-            "undionly.kpxe",
+        let expected = BTreeSet::from([
+            "boot-arm64.ipxe",
             "boot-from-disk",
             "boot-from-disk.efi",
+            "boot.efi",
             "boot.ipxe",
-            "local.ipxe",
+            "debian.iso",
             "hold.ipxe",
-            "kernel",
             "initrd",
-        ] {
-            assert!(all.contains(expected), "nobody was told {expected}: {all:?}");
+            "initrd-arm64",
+            "ipxe-arm64.efi",
+            "ipxe.efi",
+            "kernel",
+            "kernel-arm64",
+            "local.ipxe",
+            "undionly.kpxe",
+        ]);
+        let missing: Vec<_> = expected.iter().filter(|name| !all.contains(*name)).collect();
+        assert!(missing.is_empty(), "nobody was told {missing:?}");
+        for root in ["tftp://[fd77::1]/", "http://[fd77::1]:8080/b/"] {
+            assert!(told.keys().any(|name| name.starts_with(root)), "{root}");
         }
+        cancel.cancel();
+        server.stopped().await;
+        server_beside(artefacts, host.clone(), &dhcp, &served).await;
     });
+}
+
+/// The same names where another server gives the addresses: they are still of this one.
+async fn server_beside(artefacts: &Artefacts, host: std::sync::Arc<OneHost>, dhcp: &Dhcp, served: &Served<'_>) {
+    let mut config = config(artefacts);
+    for subnet in &mut config.subnets {
+        (subnet.mode, subnet.pool) = (Mode::Proxy, None);
+    }
+    config.ipxe.bios = Some(served.bios.clone());
+    let _server = BootServer::start(config, host.clone(), CancellationToken::new()).await.unwrap();
+    let mut named = BTreeSet::new();
+    for target in [BootTarget::Ramdisk { boot_id: BOOT }, BootTarget::LocalDisk, BootTarget::PowerOff] {
+        *host.target.lock().unwrap() = target.clone();
+        for asker in [
+            ("PXEClient", false, Some(0)),
+            ("PXEClient", false, Some(7)),
+            ("PXEClient", true, Some(7)),
+            ("HTTPClient", false, Some(16)),
+        ] {
+            let name = tokio::task::block_in_place(|| dhcp.boot_file(asker));
+            println!("beside another server: {target:?} {asker:?}: {name:?}");
+            let name = name.unwrap_or_else(|| panic!("{target:?} {asker:?} was told nothing"));
+            tokio::task::block_in_place(|| served.check(&name, &mut named)).unwrap();
+        }
+    }
 }
 
 /// `curl` with what firmware and image writers do: sizes, parts, many requests on one connection, both protocols.
@@ -224,26 +269,34 @@ impl Served<'_> {
     }
 }
 
+/// Longer than the server ever takes, also on a busy machine.
+const SILENCE: Duration = Duration::from_millis(400);
+
 static IDS: AtomicU32 = AtomicU32::new(0xbe55_0000);
 
-/// A DHCP client's socket in the neighbour's namespace.
-struct Dhcp(UdpSocket);
+/// A DHCP client's sockets in the neighbour's namespace.
+struct Dhcp {
+    v4: UdpSocket,
+    v6: UdpSocket,
+    interface: u32,
+}
 
 impl Dhcp {
     fn of(client: &Neighbour) -> Self {
         let namespace = File::open(format!("/run/netns/{}", client.namespace())).unwrap();
-        let socket = std::thread::spawn(move || {
+        let sockets = std::thread::spawn(move || {
             // This thread ends here: nothing else gets into that namespace.
             move_into_link_name_space(std::os::fd::AsFd::as_fd(&namespace), Some(LinkNameSpaceType::Network)).unwrap();
-            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 68)).unwrap();
+            let v4 = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 68)).unwrap();
             // There is no route for broadcasts.
-            socket2::SockRef::from(&socket).bind_device(Some(b"eth0")).unwrap();
-            socket
+            socket2::SockRef::from(&v4).bind_device(Some(b"eth0")).unwrap();
+            let v6 = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 546)).unwrap();
+            let interface = rustix::net::netdevice::name_to_index(&v6, "eth0").unwrap();
+            (v4, v6, interface)
         });
-        let socket = socket.join().unwrap();
-        socket.set_broadcast(true).unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-        Self(socket)
+        let (v4, v6, interface) = sockets.join().unwrap();
+        v4.set_broadcast(true).unwrap();
+        Self { v4, v6, interface }
     }
 
     /// The boot file of an offer; `None` for silence or an offer without one.
@@ -266,13 +319,58 @@ impl Dhcp {
         }
         packet.push(255);
         packet.resize(packet.len().max(300), 0);
-        self.0.send_to(&packet, (Ipv4Addr::BROADCAST, 67)).unwrap();
-        let mut reply = [0; 1500];
-        loop {
-            let (len, _) = self.0.recv_from(&mut reply).ok()?;
-            if reply[4..8] == id.to_be_bytes() {
-                return boot_file(&reply[..len]);
+        self.v4.send_to(&packet, (Ipv4Addr::BROADCAST, 67)).unwrap();
+        boot_file(&answer(&self.v4, |reply| reply[4..8] == id.to_be_bytes())?)
+    }
+
+    /// The boot URL of an advertisement.
+    fn boot_file_v6(&self, (class, is_ipxe, arch): Asker) -> Option<String> {
+        let id = IDS.fetch_add(1, Ordering::Relaxed) & 0x00ff_ffff;
+        let mut message = (1 << 24 | id).to_be_bytes().to_vec();
+        let mut option = |code: u16, value: &[u8]| {
+            message.extend(code.to_be_bytes());
+            message.extend(u16::try_from(value.len()).unwrap().to_be_bytes());
+            message.extend(value);
+        };
+        option(1, &[&[0, 3, 0, 1][..], &MAC.0].concat());
+        option(3, &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+        option(6, &[0, 59, 0, 60]);
+        let arch = arch.unwrap_or_default();
+        let class = format!("{class}:Arch:{arch:05}:UNDI:003016");
+        option(
+            16,
+            &[&343_u32.to_be_bytes()[..], &u16::try_from(class.len()).unwrap().to_be_bytes(), class.as_bytes()]
+                .concat(),
+        );
+        option(61, &arch.to_be_bytes());
+        if is_ipxe {
+            option(15, b"\0\x04iPXE");
+        }
+        let servers = SocketAddrV6::new("ff02::1:2".parse().unwrap(), 547, 0, self.interface);
+        self.v6.send_to(&message, servers).unwrap();
+        let reply = answer(&self.v6, |reply| reply[1..4] == id.to_be_bytes()[1..])?;
+        let mut options = &reply[4..];
+        while let [code_high, code, high, low, rest @ ..] = options {
+            let (value, rest) = rest.split_at(usize::from(*high) << 8 | usize::from(*low));
+            if (*code_high, *code) == (0, 59) {
+                return Some(String::from_utf8(value.to_vec()).unwrap());
             }
+            options = rest;
+        }
+        None
+    }
+}
+
+/// The first message that is the answer; `None` after a while without one.
+fn answer(socket: &UdpSocket, is_it: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+    let deadline = Instant::now() + SILENCE;
+    let mut reply = [0; 1500];
+    loop {
+        let left = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
+        socket.set_read_timeout(Some(left)).unwrap();
+        let (len, _) = socket.recv_from(&mut reply).ok()?;
+        if is_it(&reply[..len]) {
+            return Some(reply[..len].to_vec());
         }
     }
 }
