@@ -411,7 +411,9 @@ fn as_arm64(program: &Bytes) -> Bytes {
     program.into()
 }
 
-fn uki(artefacts: &Artefacts, folder: &Path) -> Bytes {
+/// A UKI of systemd's stub, the kernel and the ramdisk.
+pub(crate) fn uki(artefacts: &Artefacts, folder: &Path) -> Bytes {
+    std::fs::write(folder.join("cmdline"), "console=ttyS0 panic=-1").unwrap();
     let mut objcopy = Command::new("objcopy");
     for (name, content, address) in
         [("linux", &artefacts.kernel, "0x2000000"), ("initrd", &artefacts.ramdisk, "0x3000000")]
@@ -420,6 +422,8 @@ fn uki(artefacts: &Artefacts, folder: &Path) -> Bytes {
         objcopy.arg("--add-section").arg(format!(".{name}={}", folder.join(name).display()));
         objcopy.arg("--change-section-vma").arg(format!(".{name}={address}"));
     }
+    objcopy.arg("--add-section").arg(format!(".cmdline={}", folder.join("cmdline").display()));
+    objcopy.args(["--change-section-vma", ".cmdline=0x30000"]);
     assert!(objcopy.arg(STUB).arg(folder.join("uki")).status().unwrap().success());
     std::fs::read(folder.join("uki")).unwrap().into()
 }

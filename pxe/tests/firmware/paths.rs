@@ -3,6 +3,7 @@
 use bessemer_pxe::{BootServer, Config, Mode, Pool, Reach, Subnet};
 use tokio_util::sync::CancellationToken;
 
+use crate::contract::uki;
 use crate::host::{OneHost, config, ramdisk, serve};
 use crate::machine::{Firmware, Machine};
 use crate::network::{Neighbour, TAP, inside, ip};
@@ -46,6 +47,21 @@ fn uefi_http_to_ipxe() {
         let host = OneHost::new(ramdisk());
         let _server = serve(artefacts, host.clone()).await;
         Machine::power_on(Firmware::Http, None).expect(&init());
+    });
+}
+
+/// Two requests in all: no iPXE, no TFTP, and the overlay within the image's own initrd.
+#[test]
+fn uefi_http_to_a_uki() {
+    inside("paths::uefi_http_to_a_uki", async |artefacts| {
+        let host = OneHost::new(ramdisk());
+        let mut config = config(artefacts);
+        let folder = tempfile::tempdir().unwrap();
+        config.media.uki = Some(uki(artefacts, folder.path()));
+        let _server = BootServer::start(config, host.clone(), CancellationToken::new()).await.unwrap();
+        Machine::power_on(Firmware::Http, None).expect(&init());
+        let url = format!("http://10.77.0.1:8080/b/{BOOT}/boot.efi");
+        assert_eq!(host.files(), [&url, "boot.efi"]);
     });
 }
 
