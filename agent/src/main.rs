@@ -33,11 +33,15 @@ fn main() -> ExitCode {
             console::start();
             node::run()
         }
+        Some("apply") => {
+            console::start();
+            node::run_by_hand(std::env::args().skip(2))
+        }
         Some("ramdisk") => ramdisk::run(),
         Some("write-image") => ramdisk::write_by_hand(&std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!(
-                "bessemer-agent {VERSION}: say `node` or `ramdisk`; as PID 1 it takes the ramdisk role by itself"
+                "bessemer-agent {VERSION}: say `node`, `apply` or `ramdisk`; as PID 1 it takes the ramdisk role by itself"
             );
             ExitCode::from(2)
         }

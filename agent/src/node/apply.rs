@@ -1,18 +1,22 @@
-//! Applies a cloud-config: files, then commands in order, each step once. The first failure is the end, with its reason in the report.
+//! Carries out user data: cloud-init's modules in cloud-init's order, each step once. The first failure is the end, with its reason in the report.
 
-use std::io;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 
+use bessemer_cloud_config::modules::Command;
+use bessemer_cloud_config::user_data::Script;
+use bessemer_cloud_config::{CloudConfig, Module, RealPrograms, System, user_data};
 use bessemer_protocol::{Bootstrap, NodePhase};
+use serde_json::{Map, Value};
 use tracing::{info, warn};
 
-use super::cloud_config::{self, RunCommand, WriteFile};
 use super::journal::{Journal, Step};
 use super::run::{self, RunFailure};
-use super::{Reporter, files, kubeadm, provider_id};
-
-/// The name of the step that writes files.
-const FILES: &str = "write_files";
+use super::shell::Shell;
+use super::{Reporter, kubeadm, provider_id};
 
 struct Failed {
     step: String,
@@ -26,13 +30,27 @@ impl Failed {
     }
 }
 
+/// What is carried out, and where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Orders<'a> {
+    /// The user data.
+    pub(super) data: &'a Bootstrap,
+    /// What templates see, and what the host is called.
+    pub(super) meta_data: &'a Map<String, Value>,
+    /// `/`, other than in tests: what modules write goes below it, and only of `/` do they change what runs. Commands run in `/` always.
+    pub(super) root: &'a Path,
+    /// Where the shell's state is between commands; gone after a restart, like every shell.
+    pub(super) run: &'a Path,
+}
+
 /// Applies what is not applied yet. How it ended is in the report and in the journal.
-pub(super) async fn apply(data: &Bootstrap, journal: &mut Journal, reporter: &Reporter) {
+pub(super) async fn apply(orders: Orders<'_>, journal: &mut Journal, reporter: &Reporter) {
+    let data = orders.data;
     if let Some(ended) = journal.ended() {
         info!("bootstrap of {} ended in an earlier run", data.claim);
         return set(reporter, ended.clone());
     }
-    let phase = match Box::pin(steps(data, journal, reporter)).await {
+    let phase = match Box::pin(steps(orders, journal, reporter)).await {
         Ok(()) => NodePhase::Done,
         Err(Failed { step, cause, tail }) => {
             warn!("bootstrap failed at {step}: {cause}");
@@ -48,35 +66,101 @@ pub(super) async fn apply(data: &Bootstrap, journal: &mut Journal, reporter: &Re
     set(reporter, phase);
 }
 
-async fn steps(data: &Bootstrap, journal: &mut Journal, reporter: &Reporter) -> Result<(), Failed> {
-    let config = cloud_config::parse(&data.data).map_err(|error| Failed::new("bootstrap data", error))?;
-    if config.ntp.is_some() {
-        info!("cloud-config's ntp is left to the image's own time service");
-    }
-    // Writing files again does no harm, unless one of them is appended to.
-    if journal.step(FILES) == Step::Interrupted && config.write_files.iter().any(|file| file.append) {
-        return Err(interrupted(FILES));
-    }
-    if journal.step(FILES) != Step::Done {
-        set(reporter, NodePhase::Applying { step: FILES.to_owned() });
-        noted(journal.begin(FILES))?;
-        for file in &config.write_files {
-            write(file, &data.provider_id).map_err(|error| Failed::new(FILES, error))?;
+async fn steps(orders: Orders<'_>, journal: &mut Journal, reporter: &Reporter) -> Result<(), Failed> {
+    let Orders { data, meta_data, .. } = orders;
+    let read =
+        user_data::read(data.data.as_bytes(), meta_data).map_err(|error| Failed::new("bootstrap data", error))?;
+    let config = CloudConfig::new(read, meta_data).map_err(|error| Failed::new("bootstrap data", error))?;
+    caution(reporter, &config.warnings);
+    let config = Arc::new(config);
+    let instance = meta_data.get("instance-id").or_else(|| meta_data.get("uuid")).and_then(Value::as_str);
+    let shell = Shell::new(orders.run, &data.claim, instance.unwrap_or(&data.claim));
+    for module in config.modules() {
+        let commands: Vec<Command> = match module {
+            Module::Bootcmd => config.bootcmd.clone(),
+            Module::Runcmd => config.runcmd.clone(),
+            Module::Scripts | Module::LateScripts => {
+                let late = module == Module::LateScripts;
+                let chosen = config.scripts.iter().filter(|script| script.is_late() == late);
+                scripts(chosen, journal.folder()).map_err(|error| Failed::new(module.name(), error))?
+            }
+            _ => {
+                once(module, &config, orders, journal, reporter).await?;
+                continue;
+            }
+        };
+        for (index, command) in commands.iter().enumerate() {
+            let step = format!("{}/{index}", module.name());
+            match journal.step(&step) {
+                Step::Done => continue,
+                Step::Interrupted => return Err(interrupted(&step)),
+                Step::New => {}
+            }
+            noted(journal.begin(&step))?;
+            Box::pin(run_step(&step, command, &shell, reporter)).await?;
+            noted(journal.finish(&step))?;
         }
-        noted(journal.finish(FILES))?;
-    }
-    for (index, command) in config.runcmd.iter().enumerate() {
-        let step = format!("runcmd/{index}");
-        match journal.step(&step) {
-            Step::Done => continue,
-            Step::Interrupted => return Err(interrupted(&step)),
-            Step::New => {}
-        }
-        noted(journal.begin(&step))?;
-        Box::pin(run_step(&step, command, reporter)).await?;
-        noted(journal.finish(&step))?;
     }
     Ok(())
+}
+
+/// A module that is no list of commands.
+async fn once(
+    module: Module,
+    config: &Arc<CloudConfig>,
+    orders: Orders<'_>,
+    journal: &mut Journal,
+    reporter: &Reporter,
+) -> Result<(), Failed> {
+    let step = module.name();
+    match journal.step(step) {
+        Step::Done => return Ok(()),
+        Step::Interrupted if !config.may_repeat(module) => return Err(interrupted(step)),
+        Step::Interrupted | Step::New => {}
+    }
+    set(reporter, NodePhase::Applying { step: step.to_owned() });
+    noted(journal.begin(step))?;
+    let (config, id, root) = (Arc::clone(config), orders.data.provider_id.clone(), orders.root.to_owned());
+    let applied = tokio::task::spawn_blocking(move || {
+        let mut system = System::new(root, &RealPrograms);
+        let result = config.apply(module, &mut system, &|_, content| with_provider_id(content, &id));
+        (result, system.warnings)
+    });
+    let (result, warnings) = applied.await.map_err(|error| Failed::new(step, error))?;
+    caution(reporter, &warnings);
+    result.map_err(|error| Failed::new(step, error))?;
+    noted(journal.finish(step))
+}
+
+/// What is left out is said, not dropped.
+fn caution(reporter: &Reporter, warnings: &[String]) {
+    for warning in warnings {
+        warn!("{warning}");
+    }
+    reporter.send_if_modified(|report| {
+        let new: Vec<String> = warnings.iter().filter(|warning| !report.warnings.contains(warning)).cloned().collect();
+        report.warnings.extend(new.iter().take(MOST_WARNINGS.saturating_sub(report.warnings.len())).cloned());
+        !new.is_empty()
+    });
+}
+
+/// Most warnings that are reported; all are in the log.
+const MOST_WARNINGS: usize = 50;
+
+/// Scripts that came as parts, each in a file of its own, as commands.
+fn scripts<'a>(scripts: impl Iterator<Item = &'a Script>, folder: &Path) -> io::Result<Vec<Command>> {
+    let folder = folder.join("scripts");
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    let mut commands = Vec::new();
+    for script in scripts {
+        let path = folder.join(&script.name);
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o700).open(&path)?;
+        file.write_all(script.text.as_bytes())?;
+        file.sync_all()?;
+        let words = path.display().to_string();
+        commands.push(Command { line: format!("'{words}'"), words });
+    }
+    Ok(commands)
 }
 
 /// kubeadm cannot be run again over what it left, and most commands were not made for it.
@@ -91,17 +175,19 @@ fn noted(result: io::Result<()>) -> Result<(), Failed> {
     result.map_err(|error| Failed::new("journal", error))
 }
 
-fn write(file: &WriteFile, id: &str) -> Result<(), String> {
-    let mut content = files::decode(file).map_err(|error| error.to_string())?;
-    if let Ok(text) = std::str::from_utf8(&content) {
-        content = provider_id::add(text, id).map_err(|error| format!("{}: {error}", file.path))?.into_bytes();
+/// A file with the provider id in it, where it is kubeadm's and there is one.
+fn with_provider_id(content: Vec<u8>, id: &str) -> Result<Vec<u8>, String> {
+    match std::str::from_utf8(&content) {
+        Ok(text) if !id.is_empty() => {
+            provider_id::add(text, id).map(String::into_bytes).map_err(|error| error.to_string())
+        }
+        _ => Ok(content),
     }
-    files::write(Path::new("/"), file, &content).map_err(|error| error.to_string())
 }
 
-async fn run_step(step: &str, command: &RunCommand, reporter: &Reporter) -> Result<(), Failed> {
-    let words = run::words(command);
-    let kubeadm = kubeadm::command(&words);
+async fn run_step(step: &str, command: &Command, shell: &Shell, reporter: &Reporter) -> Result<(), Failed> {
+    let words = command.words.as_str();
+    let kubeadm = kubeadm::command(words);
     info!("{step}: {}", super::mask::Masker::default().mask(words.lines().next().unwrap_or_default()));
     set(
         reporter,
@@ -111,7 +197,7 @@ async fn run_step(step: &str, command: &RunCommand, reporter: &Reporter) -> Resu
         },
     );
     let mut current = None;
-    let result = run::run(command, |line| {
+    let result = run::run(&shell.line(&command.line), |line| {
         info!("{line}");
         if let Some((command, phase)) = kubeadm.zip(kubeadm::phase(line))
             && current.as_deref() != Some(phase)
@@ -123,7 +209,7 @@ async fn run_step(step: &str, command: &RunCommand, reporter: &Reporter) -> Resu
     .await;
     result.map_err(|RunFailure { how, tail }| {
         let known = kubeadm.and_then(|_| kubeadm::cause(&tail));
-        let (phase, cause) = known.unwrap_or_else(|| (None, format!("{}: {how}", first_word(&words))));
+        let (phase, cause) = known.unwrap_or_else(|| (None, format!("{}: {how}", first_word(words))));
         let step = match kubeadm {
             Some(command) => {
                 format!("kubeadm {command} {}", phase.or(current).unwrap_or_default()).trim_end().to_owned()
@@ -169,17 +255,32 @@ mod tests {
         }
     }
 
+    /// Below `folder`: this machine keeps its name and files.
+    async fn carried_out(
+        folder: &Path,
+        data: &Bootstrap,
+        meta_data: &Value,
+        journal: &mut Journal,
+        reporter: &Reporter,
+    ) {
+        let meta_data = meta_data.as_object().unwrap();
+        let orders = Orders { data, meta_data, root: folder, run: &folder.join("run") };
+        apply(orders, journal, reporter).await;
+    }
+
     async fn applied(folder: &Path, text: &str) -> NodePhase {
         let reporter = reporter();
         let mut journal = Journal::open(&folder.join("journal"), "metal/m0").unwrap();
-        apply(&data(text.replace("DIR", folder.to_str().unwrap())), &mut journal, &reporter).await;
+        let data = data(text.replace("DIR", folder.to_str().unwrap()));
+        let meta_data = serde_json::json!({"local-hostname": "n1", "instance-id": "i-1"});
+        carried_out(folder, &data, &meta_data, &mut journal, &reporter).await;
         reporter.borrow().phase.clone()
     }
 
     #[tokio::test]
     async fn files_come_before_commands_and_nothing_runs_twice() {
         let folder = tempfile::tempdir().unwrap();
-        let text = "#cloud-config\nwrite_files:\n- path: DIR/kubeadm.yaml\n  content: |\n    apiVersion: kubeadm.k8s.io/v1beta4\n    kind: InitConfiguration\nruncmd:\n- cat DIR/kubeadm.yaml >> DIR/ran\n- [sh, -c, 'echo two >> DIR/ran']\n";
+        let text = "#cloud-config\nwrite_files:\n- path: /kubeadm.yaml\n  content: |\n    apiVersion: kubeadm.k8s.io/v1beta4\n    kind: InitConfiguration\nruncmd:\n- cat DIR/kubeadm.yaml >> DIR/ran\n- [sh, -c, 'echo two >> DIR/ran']\n";
         for _ in 0..2 {
             assert_eq!(applied(folder.path(), text).await, NodePhase::Done);
         }
@@ -208,8 +309,8 @@ mod tests {
     async fn an_interrupted_command_is_not_run_again() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(&folder.path().join("journal"), "metal/m0").unwrap();
-        journal.begin(FILES).unwrap();
-        journal.finish(FILES).unwrap();
+        journal.begin("set_hostname").unwrap();
+        journal.finish("set_hostname").unwrap();
         journal.begin("runcmd/0").unwrap();
         let phase = applied(folder.path(), "#cloud-config\nruncmd:\n- touch DIR/ran\n").await;
         assert!(matches!(phase, NodePhase::Failed { step, .. } if step == "runcmd/0"));
@@ -228,5 +329,29 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    #[tokio::test]
+    async fn templates_know_the_meta_data_and_what_is_left_out_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "## template: jinja\n#cloud-config\nsnap: {commands: [x]}\nwrite_files:\n- {path: /name, content: '{{ ds.meta_data.local_hostname }}'}\nruncmd: [true]\n";
+        let reporter = reporter();
+        let mut journal = Journal::open(&folder.path().join("journal"), "metal/m0").unwrap();
+        let data = data(text.replace("DIR", folder.path().to_str().unwrap()));
+        let meta_data = serde_json::json!({"local-hostname": "n1"});
+        carried_out(folder.path(), &data, &meta_data, &mut journal, &reporter).await;
+        let report = reporter.borrow().clone();
+        assert_eq!(report.phase, NodePhase::Done);
+        assert_eq!(report.warnings, ["cloud-config key \"snap\" is not carried out"]);
+        assert_eq!(std::fs::read_to_string(folder.path().join("name")).unwrap(), "n1");
+    }
+
+    #[tokio::test]
+    async fn a_shells_state_goes_from_command_to_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "#cloud-config\nruncmd:\n- export A=\"it's\"\n- B=2; umask 077\n- [cd, DIR]\n- 'echo \"$A $B $PWD $INSTANCE_ID $(umask)\" > out'\n";
+        assert_eq!(applied(folder.path(), text).await, NodePhase::Done);
+        let out = std::fs::read_to_string(folder.path().join("out")).unwrap();
+        assert_eq!(out, format!("it's 2 {} i-1 0077\n", folder.path().display()));
     }
 }

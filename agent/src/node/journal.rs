@@ -57,6 +57,11 @@ impl Journal {
         Ok(Self { path, state })
     }
 
+    /// The folder that it is in, where a claim's other files may lie.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
     /// How the bootstrap ended, if it did.
     pub(super) fn ended(&self) -> Option<&NodePhase> {
         self.state.ended.as_ref()

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bessemer_protocol::{Bootstrap, NodeIdentity, NodePhase, NodeReport};
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tracing::{error, info, warn};
 
@@ -16,8 +17,7 @@ use crate::link::{Controllers, LinkError, stream};
 
 mod addresses;
 mod apply;
-mod cloud_config;
-mod files;
+mod by_hand;
 mod host;
 mod journal;
 mod kubeadm;
@@ -26,6 +26,12 @@ mod provider_id;
 mod run;
 mod seed;
 mod session;
+mod shell;
+
+pub(crate) use by_hand::run as run_by_hand;
+
+/// What lasts until the host is restarted.
+const RUN: &str = "/run/bessemer";
 
 /// Where the journal of done steps is.
 const STATE: &str = "/var/lib/bessemer";
@@ -64,7 +70,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 async fn serve() -> Result<std::convert::Infallible, StartError> {
-    let identity = seed::read(Path::new("/sys"), Path::new("/dev"))?;
+    let seed::Found { identity, meta_data, .. } = seed::read(Path::new("/sys"), Path::new("/dev"))?;
     host::take_name(Path::new("/"), &identity.hostname);
     host::grow_root();
     let credentials = Some((identity.certificate.as_str(), identity.key.as_str()));
@@ -75,7 +81,7 @@ async fn serve() -> Result<std::convert::Infallible, StartError> {
         ..NodeReport::default()
     };
     let reporter: Reporter = Arc::new(watch::Sender::new(report));
-    tokio::spawn(Box::pin(bootstrap(identity.clone(), Arc::clone(&controllers), Arc::clone(&reporter))));
+    tokio::spawn(Box::pin(bootstrap(identity.clone(), meta_data, Arc::clone(&controllers), Arc::clone(&reporter))));
     tokio::spawn(watch_addresses(identity.hostname, Arc::clone(&reporter)));
     let mut session = session::NodeSession::new(crate::identity::read(Path::new("/sys")), reporter.subscribe());
     Ok(stream::keep_open(&controllers, &mut session).await)
@@ -83,7 +89,12 @@ async fn serve() -> Result<std::convert::Infallible, StartError> {
 
 /// Fetches the bootstrap data, however long it takes to be ready, and applies it. Once it ended, the data is not asked for again: it holds
 /// secrets, and its owner may delete it.
-async fn bootstrap(identity: NodeIdentity, controllers: Arc<Controllers>, reporter: Reporter) {
+async fn bootstrap(
+    identity: NodeIdentity,
+    meta_data: Map<String, Value>,
+    controllers: Arc<Controllers>,
+    reporter: Reporter,
+) {
     let mut journal = match journal::Journal::open(Path::new(STATE), &identity.claim) {
         Ok(journal) => journal,
         Err(error) => return fail(&reporter, "journal", error.to_string()),
@@ -112,7 +123,12 @@ async fn bootstrap(identity: NodeIdentity, controllers: Arc<Controllers>, report
         return fail(&reporter, "journal", error.to_string());
     }
     reporter.send_modify(|report| report.provider_id = Some(data.provider_id.clone()));
-    Box::pin(apply::apply(&data, &mut journal, &reporter)).await;
+    Box::pin(apply::apply(
+        apply::Orders { data: &data, meta_data: &meta_data, root: Path::new("/"), run: Path::new(RUN) },
+        &mut journal,
+        &reporter,
+    ))
+    .await;
 }
 
 async fn fetch(controllers: &Controllers, reporter: &Reporter) -> Option<Bootstrap> {

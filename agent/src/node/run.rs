@@ -11,7 +11,6 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
-use super::cloud_config::RunCommand;
 use super::mask::Masker;
 
 /// kubeadm takes minutes on slow machines, and nothing else should take as long.
@@ -41,22 +40,14 @@ pub(super) struct RunFailure {
     pub(super) tail: Vec<String>,
 }
 
-/// The command in one line, for people.
-pub(super) fn words(command: &RunCommand) -> String {
-    match command {
-        RunCommand::Shell(words) => words.clone(),
-        RunCommand::Exec(words) => words.join(" "),
-    }
+/// Has the shell run `line` to its end. `heard` gets each line of output, masked.
+pub(super) async fn run(line: &str, heard: impl FnMut(&str)) -> Result<(), RunFailure> {
+    run_within(DEADLINE, line, heard).await
 }
 
-/// Runs `command` to its end. `heard` gets each line of output, masked.
-pub(super) async fn run(command: &RunCommand, heard: impl FnMut(&str)) -> Result<(), RunFailure> {
-    run_within(DEADLINE, command, heard).await
-}
-
-async fn run_within(deadline: Duration, command: &RunCommand, mut heard: impl FnMut(&str)) -> Result<(), RunFailure> {
+async fn run_within(deadline: Duration, line: &str, mut heard: impl FnMut(&str)) -> Result<(), RunFailure> {
     let mut tail = VecDeque::new();
-    let how = match tokio::time::timeout(deadline, Box::pin(attend(command, &mut tail, &mut heard))).await {
+    let how = match tokio::time::timeout(deadline, Box::pin(attend(line, &mut tail, &mut heard))).await {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(how)) => how,
         Err(_) => format!("did not end within {} min", deadline.as_secs() / 60),
@@ -64,21 +55,11 @@ async fn run_within(deadline: Duration, command: &RunCommand, mut heard: impl Fn
     Err(RunFailure { how, tail: tail.into() })
 }
 
-async fn attend(command: &RunCommand, tail: &mut VecDeque<String>, heard: &mut impl FnMut(&str)) -> Result<(), String> {
-    let mut process = match command {
-        RunCommand::Shell(words) => {
-            let mut shell = Command::new("/bin/sh");
-            shell.arg("-c").arg(words);
-            shell
-        }
-        RunCommand::Exec(words) => {
-            let (program, arguments) = words.split_first().ok_or("is empty")?;
-            let mut process = Command::new(program);
-            process.args(arguments);
-            process
-        }
-    };
+async fn attend(line: &str, tail: &mut VecDeque<String>, heard: &mut impl FnMut(&str)) -> Result<(), String> {
+    let mut process = Command::new("/bin/sh");
     process
+        .arg("-c")
+        .arg(line)
         .current_dir("/")
         .env("PATH", SEARCH_PATH)
         .env("HOME", "/root")
@@ -158,32 +139,32 @@ async fn forward(stream: impl AsyncRead + Unpin, to: mpsc::Sender<String>) {
 mod tests {
     use super::*;
 
-    async fn output(command: RunCommand) -> (Vec<String>, Result<(), RunFailure>) {
+    async fn output(line: &str) -> (Vec<String>, Result<(), RunFailure>) {
         let mut lines = Vec::new();
-        let result = run(&command, |line| lines.push(line.to_owned())).await;
+        let result = run(line, |line| lines.push(line.to_owned())).await;
         (lines, result)
     }
 
     #[tokio::test]
     async fn a_command_is_heard_and_judged_by_its_end() {
-        let (lines, result) = output(RunCommand::Shell("echo one; echo two >&2; exit 3".into())).await;
+        let (lines, result) = output("echo one; echo two >&2; exit 3").await;
         let mut sorted = lines.clone();
         sorted.sort();
         assert_eq!(sorted, ["one", "two"]);
         let failure = result.unwrap_err();
         assert_eq!(failure.how, "ended with exit status: 3");
         assert_eq!(failure.tail.len(), 2);
-        let (lines, result) = output(RunCommand::Exec(vec!["echo".into(), "a  b".into()])).await;
+        let (lines, result) = output("'echo' 'a  b'").await;
         assert!(result.is_ok());
         assert_eq!(lines, ["a  b"]);
-        let (_, result) = output(RunCommand::Exec(vec!["/no/such".into()])).await;
-        assert!(result.unwrap_err().how.starts_with("cannot be started"));
+        let (_, result) = output("/no/such").await;
+        assert!(result.unwrap_err().how.starts_with("ended with exit status: 127"));
     }
 
     #[tokio::test]
     async fn what_a_command_leaves_running_does_not_hold_it_up() {
         let started = std::time::Instant::now();
-        let (lines, result) = output(RunCommand::Shell("sleep 20 & echo done".into())).await;
+        let (lines, result) = output("sleep 20 & echo done").await;
         assert!(result.is_ok());
         assert_eq!(lines, ["done"]);
         assert!(started.elapsed().as_secs() < 5);
@@ -193,7 +174,7 @@ mod tests {
     async fn what_goes_on_printing_does_not_hold_it_up() {
         let started = std::time::Instant::now();
         let chatty = "(for i in $(seq 100); do echo $i; sleep 0.1; done) & echo done";
-        let (_, result) = output(RunCommand::Shell(chatty.into())).await;
+        let (_, result) = output(chatty).await;
         assert!(result.is_ok());
         assert!(started.elapsed().as_secs() < 5);
     }
@@ -201,8 +182,8 @@ mod tests {
     #[tokio::test]
     async fn a_late_command_ends_with_all_it_started() {
         let mut started = String::new();
-        let command = RunCommand::Shell("sleep 300 & echo $!; wait".into());
-        let result = run_within(Duration::from_secs(1), &command, |line| started = line.to_owned()).await;
+        let command = "sleep 300 & echo $!; wait";
+        let result = run_within(Duration::from_secs(1), command, |line| started = line.to_owned()).await;
         assert!(result.unwrap_err().how.starts_with("did not end"));
         // Gone, or without a command line while nobody has asked how it ended.
         let gone = || std::fs::read(format!("/proc/{started}/cmdline")).map_or(true, |words| words.is_empty());
@@ -218,8 +199,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_endless_line_is_cut_and_the_next_one_is_heard() {
-        let (lines, result) =
-            output(RunCommand::Shell("head -c 300000 /dev/zero | tr '\\0' x; echo; echo next".into())).await;
+        let (lines, result) = output("head -c 300000 /dev/zero | tr '\\0' x; echo; echo next").await;
         assert!(result.is_ok());
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert_eq!(lines[1], "next");
@@ -227,10 +207,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_tail_is_short_and_holds_no_secret() {
-        let (_, result) = output(RunCommand::Shell(
-            "for i in $(seq 100); do echo line $i; done; echo --token abcdef.0123456789abcdef; false".into(),
-        ))
-        .await;
+        let (_, result) =
+            output("for i in $(seq 100); do echo line $i; done; echo --token abcdef.0123456789abcdef; false").await;
         let tail = result.unwrap_err().tail;
         assert_eq!(tail.len(), TAIL);
         assert_eq!(tail.last().unwrap(), "--token ***");

@@ -1,16 +1,34 @@
-//! Our identity from the seed partition. The FAT is read directly, so that neither a mount nor the kernel's vfat is needed.
+//! Our identity from the seed partition, and what lies beside it there for whoever configures the host. The FAT is read directly, so that neither a mount nor the kernel's vfat is needed.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use bessemer_protocol::{IDENTITY_PATH, NodeIdentity, SEED_LABEL};
+use bessemer_protocol::{IDENTITY_PATH, NOCLOUD_LABEL, NodeIdentity, SEED_LABEL};
 use fatfs::{FileSystem, FsOptions};
+use serde_json::{Map, Value};
 
 use crate::files;
 
-/// Largest identity that is believed, in bytes.
-const MAX_IDENTITY: u64 = 1 << 20;
+/// Largest file that is believed, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// Meta data in either layout.
+const META_DATA: [&str; 2] = ["openstack/latest/meta_data.json", "meta-data"];
+
+/// Network data in either layout.
+const NETWORK_DATA: [&str; 2] = ["openstack/latest/network_data.json", "network-config"];
+
+/// What the ramdisk left for us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Who we are.
+    pub(super) identity: NodeIdentity,
+    /// For templates. Empty when there is none.
+    pub(super) meta_data: Map<String, Value>,
+    /// For the network, in whatever form it was given.
+    pub(super) network_data: Option<String>,
+}
 
 /// Why this host does not know who it is.
 #[derive(Debug, thiserror::Error)]
@@ -31,14 +49,22 @@ pub(super) enum SeedError {
     },
 }
 
-/// Finds the partition by its GPT name and reads the identity on it.
-pub(super) fn read(sys: &Path, dev: &Path) -> Result<NodeIdentity, SeedError> {
-    let found = find(sys, dev);
-    match found.as_slice() {
-        [] => Err(SeedError::Missing),
-        [device] => read_from(device).map_err(|source| SeedError::Unreadable { device: device.clone(), source }),
-        several => {
-            let names: Vec<String> = several.iter().map(|device| device.display().to_string()).collect();
+/// Finds the partition by its GPT name and reads what is on it. One of that name without an identity of ours is not ours, such as what is left of an
+/// earlier deployment on another disk.
+pub(super) fn read(sys: &Path, dev: &Path) -> Result<Found, SeedError> {
+    let mut ours = Vec::new();
+    let mut trouble = SeedError::Missing;
+    for device in find(sys, dev) {
+        match read_from(&device) {
+            Ok(found) => ours.push((device, found)),
+            Err(source) => trouble = SeedError::Unreadable { device, source },
+        }
+    }
+    match ours.len() {
+        0 => Err(trouble),
+        1 => ours.pop().map(|(_, found)| found).ok_or(trouble),
+        _ => {
+            let names: Vec<String> = ours.iter().map(|(device, _)| device.display().to_string()).collect();
             Err(SeedError::Several(names.join(", ")))
         }
     }
@@ -48,16 +74,24 @@ fn find(sys: &Path, dev: &Path) -> Vec<PathBuf> {
     let partition = |path: PathBuf| {
         let uevent = files::line(path.join("uevent"))?;
         let field = |name: &str| uevent.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-        (field("PARTNAME")? == SEED_LABEL).then(|| field("DEVNAME").map(|name| dev.join(name)))?
+        let named = [SEED_LABEL, NOCLOUD_LABEL].contains(&field("PARTNAME")?);
+        named.then(|| field("DEVNAME").map(|name| dev.join(name)))?
     };
     files::entries(sys.join("class/block")).into_iter().filter_map(partition).collect()
 }
 
-fn read_from(device: &Path) -> io::Result<NodeIdentity> {
+fn read_from(device: &Path) -> io::Result<Found> {
     let volume = FileSystem::new(File::open(device)?, FsOptions::new())?;
-    let mut bytes = Vec::new();
-    volume.root_dir().open_file(IDENTITY_PATH)?.take(MAX_IDENTITY).read_to_end(&mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
+    let file = |path: &str| -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        volume.root_dir().open_file(path)?.take(MAX_FILE).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let one_of = |paths: [&str; 2]| paths.into_iter().find_map(|path| file(path).ok());
+    let identity = serde_json::from_slice(&file(IDENTITY_PATH)?)?;
+    let meta_data = one_of(META_DATA).map(|bytes| serde_json::from_slice(&bytes)).transpose()?.unwrap_or_default();
+    let network_data = one_of(NETWORK_DATA).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(Found { identity, meta_data, network_data })
 }
 
 #[cfg(test)]
@@ -75,7 +109,11 @@ mod tests {
         let file = File::options().read(true).write(true).open(path).unwrap();
         fatfs::format_volume(&file, fatfs::FormatVolumeOptions::new()).unwrap();
         let volume = FileSystem::new(&file, FsOptions::new()).unwrap();
-        volume.root_dir().create_dir("bessemer").unwrap();
+        for folder in ["bessemer", "openstack", "openstack/latest"] {
+            volume.root_dir().create_dir(folder).unwrap();
+        }
+        let mut meta_data = volume.root_dir().create_file(META_DATA[0]).unwrap();
+        meta_data.write_all(br#"{"uuid":"i-1"}"#).unwrap();
         let mut entry = volume.root_dir().create_file(IDENTITY_PATH).unwrap();
         entry.write_all(&serde_json::to_vec(identity).unwrap()).unwrap();
     }
@@ -106,9 +144,15 @@ mod tests {
         };
         seed_on(&dev.join("vda3"), &identity);
         let before = fs::read(dev.join("vda3")).unwrap();
-        assert_eq!(read(&sys, &dev).unwrap(), identity);
+        let found = read(&sys, &dev).unwrap();
+        assert_eq!((found.identity, found.network_data), (identity.clone(), None));
+        assert_eq!(found.meta_data["uuid"], "i-1");
         assert!(fs::read(dev.join("vda3")).unwrap() == before, "reading must not write");
         partition("vdb3", SEED_LABEL);
+        File::create(dev.join("vdb3")).unwrap().set_len(1 << 20).unwrap();
+        assert!(read(&sys, &dev).is_ok(), "what is no seed of ours does not count");
+        fs::remove_file(dev.join("vdb3")).unwrap();
+        seed_on(&dev.join("vdb3"), &identity);
         assert!(matches!(read(&sys, &dev), Err(SeedError::Several(_))));
     }
 }

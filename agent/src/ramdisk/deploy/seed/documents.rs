@@ -94,9 +94,11 @@ fn openstack_network(text: &str) -> Result<String, String> {
 
 /// cloud-init's forms as they are, OpenStack's as version 2.
 fn cloud_init_network(text: &str) -> Result<String, String> {
-    match openstack_network(text) {
-        Ok(_) => Err("network data is OpenStack's, which a NoCloud seed cannot carry".to_owned()),
-        Err(_) => Ok(text.to_owned()),
+    let network = bessemer_cloud_config::network::parse(text).map_err(|error| format!("network data: {error}"))?;
+    if network.is_openstack() {
+        Ok(bessemer_cloud_config::network::netplan::render(&network))
+    } else {
+        Ok(text.to_owned())
     }
 }
 
@@ -157,5 +159,19 @@ mod tests {
         let other =
             of(&Seed { network_data: Some("version: 2\nethernets: {s3cr3t: {}}\n".into()), ..seed() }).unwrap_err();
         assert!(other.contains("NoCloud") && !other.contains("s3cr3t"), "{other}");
+    }
+
+    #[test]
+    fn no_cloud_gets_its_own_form_of_network() {
+        let openstack = r#"{"links":[{"id":"a","type":"phy","ethernet_mac_address":"52:54:00:00:00:01"}],
+            "networks":[{"link":"a","type":"ipv4_dhcp"}]}"#;
+        let documents =
+            of(&Seed { layout: SeedLayout::NoCloud, network_data: Some(openstack.into()), ..seed() }).unwrap();
+        let text = |name: &str| &documents.iter().find(|(path, _)| path == name).unwrap().1;
+        assert!(text("network-config").contains("version: 2"), "{}", text("network-config"));
+        assert!(text("meta-data").contains("instance-id"));
+        assert_eq!(text("user-data"), "#cloud-config\n");
+        let empty = of(&Seed { layout: SeedLayout::NoCloud, user_data: None, ..seed() }).unwrap();
+        assert!(empty.contains(&("user-data".into(), String::new())), "without user-data NoCloud sees no seed");
     }
 }

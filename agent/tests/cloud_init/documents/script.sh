@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "script $0" | sed 's,/.*/,,' > /etc/script
