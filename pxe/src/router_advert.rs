@@ -36,6 +36,8 @@ const PREFERRED: u32 = 604_800;
 /// Unasked advertisements where hosts do not depend on them (MaxRtrAdvInterval), for those that missed the answer to
 /// their solicitations.
 const UNASKED: Duration = Duration::from_secs(600);
+/// Between two answers to everybody.
+const BETWEEN: Duration = Duration::from_secs(3);
 /// Until an interface that has just come up has its address.
 const ADDRESS_SOON: Duration = Duration::from_secs(1);
 /// The most frequent that the RFC allows.
@@ -56,7 +58,10 @@ pub(crate) fn start(parts: &mut Parts) {
 /// What to do with a message heard.
 #[derive(Debug, PartialEq, Eq)]
 enum Heard {
-    Answer,
+    /// Asked from an address of the link.
+    Solicited,
+    /// Asked from no address, as OVMF does whatever address it has: the answer goes to everybody.
+    SolicitedFromNowhere,
     ForeignRouter,
     Nothing,
 }
@@ -70,6 +75,7 @@ struct RouterAdvertiser {
     unasked: Interval,
     everybody: SocketAddrV6,
     interface: String,
+    last_to_all: Option<Instant>,
     foreign_router_until: Option<Instant>,
 }
 
@@ -96,6 +102,7 @@ impl RouterAdvertiser {
             unasked,
             everybody: SocketAddrV6::new(ALL_NODES, 0, 0, index),
             interface: interface.name.clone(),
+            last_to_all: None,
             foreign_router_until: None,
         })
     }
@@ -114,7 +121,13 @@ impl RouterAdvertiser {
                 heard = hear(&self.socket, &self.advertisement) => heard,
             };
             match heard {
-                Ok((Heard::Answer, peer)) => drop(self.advertise(peer).await),
+                Ok((Heard::Solicited, peer)) => drop(self.advertise(peer).await),
+                Ok((Heard::SolicitedFromNowhere, _)) => {
+                    // Section 6.2.6: MIN_DELAY_BETWEEN_RAS.
+                    if self.last_to_all.is_none_or(|last| last.elapsed() >= BETWEEN) {
+                        self.last_to_all = self.advertise(self.everybody).await.then(Instant::now);
+                    }
+                }
                 Ok((Heard::ForeignRouter, peer)) => {
                     if self.foreign_router_until.is_none() {
                         info!(phase = "ra", router = %peer.ip(), why = "another router advertises", "silent from now on");
@@ -182,11 +195,11 @@ fn advertisement(on_link: Option<&SubnetV6>, router_lifetime: Duration) -> Vec<u
     out
 }
 
-/// Only the type matters. The unspecified address, which a machine without a link-local one solicits from, would need
-/// a multicast to everybody; it solicits again once it has one.
+/// Only the type and the source matter.
 fn judge(message: &[u8], from: Ipv6Addr, ours: &[u8]) -> Heard {
     match message.first() {
-        Some(&SOLICITATION) if from.is_unicast_link_local() => Heard::Answer,
+        Some(&SOLICITATION) if from.is_unicast_link_local() => Heard::Solicited,
+        Some(&SOLICITATION) if from.is_unspecified() => Heard::SolicitedFromNowhere,
         // Behind type, code and checksum.
         Some(&ADVERTISEMENT) if message.get(4..) == ours.get(4..) => Heard::Nothing,
         Some(&ADVERTISEMENT) => Heard::ForeignRouter,
@@ -203,9 +216,9 @@ mod tests {
         let ours = advertisement(None, Duration::ZERO);
         let (link, global) = ("fe80::5054:ff:fe00:1".parse().unwrap(), "2001:db8::1".parse().unwrap());
         for (message, from, expected) in [
-            (&[133, 0, 0, 0, 0, 0, 0, 0][..], link, Heard::Answer),
+            (&[133, 0, 0, 0, 0, 0, 0, 0][..], link, Heard::Solicited),
             (&[133, 0], global, Heard::Nothing),
-            (&[133, 0], Ipv6Addr::UNSPECIFIED, Heard::Nothing),
+            (&[133, 0], Ipv6Addr::UNSPECIFIED, Heard::SolicitedFromNowhere),
             (&[134, 0], link, Heard::ForeignRouter),
             (&[135, 0], link, Heard::Nothing),
             (&[], link, Heard::Nothing),

@@ -22,12 +22,10 @@ pub(crate) enum Firmware {
     /// OVMF's own PXE client over IPv4 (`romfile=` takes QEMU's iPXE away).
     Pxe,
     /// OVMF's own PXE client over IPv6.
-    #[expect(dead_code)]
     PxeIpv6,
     /// OVMF's HTTP boot over IPv4, without waiting for PXE first.
     Http,
     /// OVMF's HTTP boot over IPv6.
-    #[expect(dead_code)]
     HttpIpv6,
 }
 
@@ -82,6 +80,10 @@ impl Machine {
         }
         for setting in firmware.without() {
             command.args(["-fw_cfg", &format!("name=opt/org.tianocore/{setting},string=n")]);
+        }
+        if firmware == Firmware::HttpIpv6 {
+            // OVMF does not wait for its own link-local address before it tries, so it gets a moment at the boot menu.
+            command.args(["-boot", "menu=on,splash-time=6000"]);
         }
         if let Some(disk) = disk {
             command

@@ -18,6 +18,7 @@ mod host;
 mod machine;
 mod network;
 mod paths;
+mod paths_v6;
 
 use bessemer_pxe::{BootId, MacAddr};
 
