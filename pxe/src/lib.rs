@@ -54,7 +54,9 @@ pub use config::{
     Config, FirmwareTls, Http, HttpLimits, Interface, InterfaceV6, InvalidConfig, InvalidV6, Ipxe, LoopLimits, Media,
     Mode, PoolV6Exhausted, Ramdisk, Reach, Route, Subnet, SubnetV6, TftpLimits,
 };
-pub use dhcp::{DecodeError as DhcpDecodeError, MessageType, Options as DhcpOptions, Packet as DhcpPacket};
+pub use dhcp::{
+    DecodeError as DhcpDecodeError, MessageType, Options as DhcpOptions, Packet as DhcpPacket, fuzz as fuzz_dhcp,
+};
 pub use dhcp6::{
     DecodeError as Dhcp6DecodeError, Envelope as Dhcp6Envelope, Kind as Dhcp6Kind, Message as Dhcp6Message,
     Options as Dhcp6Options, RelayHeader as Dhcp6RelayHeader, fuzz as fuzz_dhcp6,

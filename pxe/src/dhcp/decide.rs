@@ -123,8 +123,8 @@ pub(super) fn full(request: &Request, lease: Ipv4Addr, served: Served<'_>) -> De
         reply.boot_file(file, server);
     }
     reply.settings(subnet);
-    let to = destination(&request.packet, kind, request.mac, Some(lease), request.agent.as_ref(), subnet);
     let address = (!informs).then_some(lease);
+    let to = destination(&request.packet, kind, request.mac, address, request.agent.as_ref(), subnet);
     Decision::Reply(Box::new(Send { packet: reply.finish(), kind, address, boot_file, to, why: None }))
 }
 

@@ -10,6 +10,7 @@ mod decide;
 pub(crate) mod engine;
 #[cfg(test)]
 mod fixture;
+mod fuzz;
 #[cfg(test)]
 mod golden_tests;
 mod hardware;
@@ -31,6 +32,7 @@ use crate::server::Parts;
 use engine::{Engine, Port};
 
 pub(crate) use boot_file::Programs;
+pub use fuzz::fuzz;
 pub use options::Options;
 pub use packet::{DecodeError, MessageType, Packet};
 pub(crate) use socket::Sockets;

@@ -10,6 +10,7 @@ use bessemer_pxe::{
     HostDirectory, Interface, Ipxe, Lease, LeaseV6, Overlay, OverlayFile, Pool, Protocol, Ramdisk, Reach, Subnet,
     SubnetV6, TftpLimits,
 };
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::artefacts::Artefacts;
@@ -22,11 +23,46 @@ pub(crate) struct OneHost {
     /// Questions for the overlay that are answered "no such boot" before it is there.
     pub(crate) refusals: AtomicUsize,
     events: Mutex<Vec<Exchange>>,
+    changed: Notify,
 }
 
 impl OneHost {
     pub(crate) fn new(target: BootTarget) -> Arc<Self> {
-        Arc::new(Self { target: Mutex::new(target), refusals: AtomicUsize::new(0), events: Mutex::default() })
+        Arc::new(Self {
+            target: Mutex::new(target),
+            refusals: AtomicUsize::new(0),
+            events: Mutex::default(),
+            changed: Notify::new(),
+        })
+    }
+
+    /// Waits until an exchange is told as `wanted`, such as `request (renewing): confirmed 10.77.0.160`.
+    pub(crate) async fn until(&self, wanted: &str) {
+        let told = async {
+            while !self.told().iter().any(|told| told == wanted) {
+                self.changed.notified().await;
+            }
+        };
+        let patience = Duration::from_secs(20);
+        assert!(tokio::time::timeout(patience, told).await.is_ok(), "no `{wanted}` in {:?}", self.told());
+    }
+
+    /// What was asked over DHCP and what came of it, without repeats that follow one another.
+    pub(crate) fn told(&self) -> Vec<String> {
+        let events = self.events.lock().unwrap();
+        let dhcp = events.iter().filter(|event| event.protocol == Protocol::Dhcp4);
+        let mut told: Vec<String> = dhcp.map(|event| format!("{}: {}", event.asked, event.answer)).collect();
+        told.dedup();
+        told
+    }
+
+    /// The ports of relay agents that its requests came through (option 82's circuit id), without repeats.
+    pub(crate) fn circuits(&self) -> Vec<Vec<u8>> {
+        let events = self.events.lock().unwrap();
+        let circuit = |event: &Exchange| event.client.as_ref()?.relay.as_ref()?.circuit_id.clone();
+        let mut found: Vec<_> = events.iter().filter_map(circuit).collect();
+        found.dedup();
+        found
     }
 
     /// What it was told to boot and what it fetched over HTTP, in order.
@@ -111,6 +147,7 @@ impl HostDirectory for OneHost {
 
     fn observed(&self, exchange: &Exchange) {
         self.events.lock().unwrap().push(exchange.clone());
+        self.changed.notify_one();
     }
 }
 

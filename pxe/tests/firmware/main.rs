@@ -13,6 +13,7 @@ mod clients;
 mod clients_tftp;
 mod clients_v6;
 mod contract;
+mod dhcp;
 mod disk;
 mod host;
 mod machine;

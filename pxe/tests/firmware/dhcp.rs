@@ -1,0 +1,185 @@
+//! DHCP clients and a relay agent of somebody else, through a whole lease: discovered, kept, given back.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use bessemer_pxe::{BootServer, BootTarget, Pool, Reach, Subnet};
+use tokio_util::sync::CancellationToken;
+
+use crate::MAC;
+use crate::host::{OneHost, config, serve};
+use crate::network::{Neighbour, inside};
+
+/// A host on our bridge that has no address yet.
+fn guest() -> Neighbour {
+    let guest = Neighbour::join("guest", "10.77.0.99/24");
+    guest.ip(&["link", "set", "eth0", "down"]);
+    guest.ip(&["link", "set", "eth0", "address", &MAC.to_string()]);
+    guest.ip(&["addr", "flush", "dev", "eth0"]);
+    guest.ip(&["link", "set", "eth0", "up"]);
+    guest
+}
+
+/// What both clients call on each change: the address is put where it belongs.
+fn hook(directory: &Path) -> String {
+    let script = r#"#!/bin/sh
+        case "${1:-$reason}" in
+            bound|renew) ip addr replace "$ip/$mask" dev "$interface";;
+            PREINIT) ip link set "$interface" up;;
+            BOUND|RENEW|REBOOT) ip addr replace "$new_ip_address/24" dev "$interface";;
+        esac
+        echo "${1:-$reason}" >> "$(dirname "$0")/called"
+    "#;
+    let path = directory.join("hook");
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Waits until `file` holds `text`.
+async fn until(file: &Path, text: &str) {
+    let holds = async {
+        while !std::fs::read_to_string(file).unwrap_or_default().contains(text) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let held = tokio::time::timeout(Duration::from_secs(10), holds).await;
+    assert!(held.is_ok(), "no `{text}` in {}: {:?}", file.display(), std::fs::read_to_string(file));
+}
+
+/// Ends with the test, however that ends.
+struct Client(Child);
+
+impl Client {
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.0.id().to_string()]).status().unwrap().success());
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// IPv4 packets that a host received as broadcasts.
+fn broadcasts(host: &Neighbour) -> u64 {
+    let output = host.command("cat").arg("/proc/net/netstat").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("IpExt:")).map(str::split_whitespace);
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    names.zip(values).find(|(name, _)| *name == "InBcastPkts").unwrap().1.parse().unwrap()
+}
+
+#[test]
+fn udhcpc_keeps_its_lease_and_gives_it_back() {
+    inside("dhcp::udhcpc_keeps_its_lease_and_gives_it_back", async |artefacts| {
+        let host = OneHost::new(BootTarget::LocalDisk);
+        let _server = serve(artefacts, host.clone()).await;
+        let (guest, directory) = (guest(), tempfile::tempdir().unwrap());
+        let mut command = guest.command(artefacts.busybox.to_str().unwrap());
+        command.args(["udhcpc", "-i", "eth0", "-f", "-t", "5", "-T", "2", "-s", &hook(directory.path())]);
+        let client = Client(command.spawn().unwrap());
+        host.until("request (selecting): confirmed 10.77.0.160").await;
+        // Before that, it is not ready to renew.
+        until(&directory.path().join("called"), "bound").await;
+        client.signal("-USR1");
+        host.until("request (renewing): confirmed 10.77.0.160").await;
+        until(&directory.path().join("called"), "renew").await;
+        client.signal("-USR2");
+        host.until("release: noted").await;
+        let told = [
+            "discover: offered 10.77.0.160",
+            "request (selecting): confirmed 10.77.0.160",
+            "request (renewing): confirmed 10.77.0.160",
+            "release: noted",
+        ];
+        assert_eq!(host.told(), told);
+        assert_eq!(broadcasts(&guest), 0, "it can take unicasts, so nobody else hears its answers");
+    });
+}
+
+#[test]
+fn dhclient_finds_its_lease_again_after_a_crash_and_gives_it_back() {
+    let name = "dhcp::dhclient_finds_its_lease_again_after_a_crash_and_gives_it_back";
+    if Command::new("dhclient").arg("--version").output().is_err() {
+        println!("SKIP {name}: dhclient is not installed (isc-dhcp-client)");
+        return;
+    }
+    inside(name, async |artefacts| {
+        let host = OneHost::new(BootTarget::LocalDisk);
+        let _server = serve(artefacts, host.clone()).await;
+        let (guest, directory) = (guest(), tempfile::tempdir().unwrap());
+        let hook = hook(directory.path());
+        let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        let dhclient = |how: &str| {
+            let mut command = guest.command("dhclient");
+            command.args(["-4", "-d", how, "-cf", "/dev/null", "-sf", &hook]);
+            command.args(["-lf", &file("leases"), "-pf", &file("pid"), "eth0"]);
+            Client(command.spawn().unwrap())
+        };
+        let first = dhclient("-1");
+        host.until("request (selecting): confirmed 10.77.0.160").await;
+        // Its lease is on its disk once it has taken the address.
+        until(&directory.path().join("leases"), "fixed-address 10.77.0.160").await;
+        drop(first);
+        let second = dhclient("-1");
+        host.until("request (rebooting): confirmed 10.77.0.160").await;
+        drop(second);
+        let _third = dhclient("-r");
+        host.until("release: noted").await;
+        let told = [
+            "discover: offered 10.77.0.160",
+            "request (selecting): confirmed 10.77.0.160",
+            "request (rebooting): confirmed 10.77.0.160",
+            "release: noted",
+        ];
+        assert_eq!(host.told(), told);
+    });
+}
+
+/// `dhcrelay -a` adds option 82, and drops answers that do not carry it back.
+#[test]
+fn c149_dhcrelay_takes_answers_with_its_option_in_them() {
+    let name = "dhcp::c149_dhcrelay_takes_answers_with_its_option_in_them";
+    if Command::new("dhcrelay").arg("--version").output().is_err() {
+        println!("SKIP {name}: dhcrelay is not installed (isc-dhcp-relay)");
+        return;
+    }
+    inside(name, async |artefacts| {
+        let mut relay = Neighbour::join("relay", "10.77.0.2/24");
+        for args in [
+            &["link", "add", "far0", "type", "veth", "peer", "name", "client0"][..],
+            &["link", "set", "client0", "address", &MAC.to_string(), "up"],
+            &["addr", "add", "10.78.0.1/24", "dev", "far0"],
+            &["link", "set", "far0", "up"],
+        ] {
+            relay.ip(args);
+        }
+        crate::network::ip(&["route", "add", "10.78.0.0/24", "via", "10.77.0.2"]).unwrap();
+        let mut command = relay.command("dhcrelay");
+        command.args(["-4", "-d", "-a", "-m", "discard", "-id", "far0", "-iu", "eth0", "10.77.0.1"]);
+        relay.start(command);
+        let host = OneHost::new(BootTarget::LocalDisk);
+        let mut config = config(artefacts);
+        config.subnets.push(Subnet {
+            pool: Some(Pool::new([10, 78, 0, 100].into(), [10, 78, 0, 200].into()).unwrap()),
+            router: Some([10, 78, 0, 1].into()),
+            ..Subnet::new("10.78.0.0/24".parse().unwrap(), Reach::Relayed)
+        });
+        let _server = BootServer::start(config, host.clone(), CancellationToken::new()).await.unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("hook"), "#!/bin/sh\n[ \"$1\" != bound ] || echo \"$ip by $router\"\n")
+            .unwrap();
+        let hook = directory.path().join("hook");
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut client = relay.command(artefacts.busybox.to_str().unwrap());
+        client.args(["udhcpc", "-i", "client0", "-f", "-q", "-n", "-t", "5", "-T", "1", "-s"]).arg(&hook);
+        let output = tokio::task::spawn_blocking(move || client.output().unwrap()).await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "10.78.0.160 by 10.78.0.1\n");
+        assert_eq!(host.circuits(), [b"far0".to_vec()]);
+    });
+}
