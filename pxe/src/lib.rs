@@ -1,5 +1,5 @@
-//! The boot server: DHCP (of both families), TFTP and HTTP boot on any number of interfaces, from the firmware's first broadcast to a running
-//! ramdisk.
+//! The boot server: DHCP (of both families), TFTP and HTTP boot on any number of interfaces, from the firmware's first
+//! broadcast to a running ramdisk.
 //!
 //! It knows protocols and firmware, and nothing else: no Kubernetes, no host states, no policy. Whatever depends on
 //! *which* machine is asking (may it have an address, what shall it boot, what secrets travel with the ramdisk) is a
@@ -14,6 +14,11 @@
 //!    `/local.ipxe` to continue with the disk, `/hold.ipxe` for a machine that should be off.
 //! 3. The script loads `/b/<boot id>/kernel` and `/b/<boot id>/initrd`; the latter is the ramdisk with the
 //!    [`Overlay`] of [`HostDirectory::overlay`] appended as a second cpio archive.
+//!
+//! Where another server gives out the addresses ([`Mode::Proxy`]) the second step is all of DHCP that is left, on ports
+//! 67 and 4011. Subnets behind relay agents ([`Reach::Relayed`]) are served on whichever interface hears the relay.
+//! Several servers over one directory may serve the same subnet: whichever a machine chooses, its address is the same,
+//! and the others stay silent about it.
 //!
 //! A machine with a system of its own ([`BootTarget::LocalDisk`]) is let go at once: plain firmware is named a file that
 //! does not exist, which takes it to its next boot entry within seconds, where no answer would stall it for a minute.

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use bessemer_pxe::{BootServer, BootTarget, Pool, Reach, Subnet};
+use bessemer_pxe::{BootServer, BootTarget, Interface, Pool, Reach, Subnet};
 use tokio_util::sync::CancellationToken;
 
 use crate::MAC;
 use crate::host::{OneHost, config, serve};
-use crate::network::{Neighbour, inside};
+use crate::network::{BRIDGE, Neighbour, inside, ip};
 
 /// A host on our bridge that has no address yet.
 fn guest() -> Neighbour {
@@ -32,10 +32,23 @@ fn hook(directory: &Path) -> String {
         esac
         echo "${1:-$reason}" >> "$(dirname "$0")/called"
     "#;
+    program(directory, script)
+}
+
+fn program(directory: &Path, script: &str) -> String {
     let path = directory.join("hook");
     std::fs::write(&path, script).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path.to_str().unwrap().to_owned()
+}
+
+/// The `line` that a shell makes of a lease which `udhcpc` gets on `interface`, run as `command`.
+async fn lease(mut command: Command, interface: &str, line: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let hook = program(directory.path(), &format!("#!/bin/sh\n[ \"$1\" != bound ] || echo \"{line}\"\n"));
+    command.args(["udhcpc", "-i", interface, "-f", "-q", "-n", "-t", "5", "-T", "1", "-s", &hook]);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
 /// Waits until `file` holds `text`.
@@ -159,7 +172,7 @@ fn c149_dhcrelay_takes_answers_with_its_option_in_them() {
         ] {
             relay.ip(args);
         }
-        crate::network::ip(&["route", "add", "10.78.0.0/24", "via", "10.77.0.2"]).unwrap();
+        ip(&["route", "add", "10.78.0.0/24", "via", "10.77.0.2"]).unwrap();
         let mut command = relay.command("dhcrelay");
         command.args(["-4", "-d", "-a", "-m", "discard", "-id", "far0", "-iu", "eth0", "10.77.0.1"]);
         relay.start(command);
@@ -171,15 +184,39 @@ fn c149_dhcrelay_takes_answers_with_its_option_in_them() {
             ..Subnet::new("10.78.0.0/24".parse().unwrap(), Reach::Relayed)
         });
         let _server = BootServer::start(config, host.clone(), CancellationToken::new()).await.unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("hook"), "#!/bin/sh\n[ \"$1\" != bound ] || echo \"$ip by $router\"\n")
-            .unwrap();
-        let hook = directory.path().join("hook");
-        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let mut client = relay.command(artefacts.busybox.to_str().unwrap());
-        client.args(["udhcpc", "-i", "client0", "-f", "-q", "-n", "-t", "5", "-T", "1", "-s"]).arg(&hook);
-        let output = tokio::task::spawn_blocking(move || client.output().unwrap()).await.unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "10.78.0.160 by 10.78.0.1\n");
+        let udhcpc = relay.command(artefacts.busybox.to_str().unwrap());
+        assert_eq!(lease(udhcpc, "client0", "$ip by $router").await, "10.78.0.160 by 10.78.0.1");
         assert_eq!(host.circuits(), [b"far0".to_vec()]);
+    });
+}
+
+/// One server, two interfaces: each link has its subnet, and the answers name the address of the interface that heard.
+/// The second one's configured address is not its first, which the kernel would choose by itself.
+#[test]
+fn each_interface_serves_its_own_subnet() {
+    inside("dhcp::each_interface_serves_its_own_subnet", async |artefacts| {
+        for (end, plug) in [("client0", "wire0"), ("client1", "wire1")] {
+            ip(&["link", "add", end, "type", "veth", "peer", "name", plug]).unwrap();
+            ip(&["link", "set", end, "address", &MAC.to_string(), "up"]).unwrap();
+            ip(&["link", "set", plug, "up"]).unwrap();
+        }
+        ip(&["link", "set", "wire0", "master", BRIDGE]).unwrap();
+        ip(&["addr", "add", "10.79.0.1/24", "dev", "wire1"]).unwrap();
+        ip(&["addr", "add", "10.79.0.7/24", "dev", "wire1"]).unwrap();
+        let host = OneHost::new(BootTarget::LocalDisk);
+        let mut config = config(artefacts);
+        config.interfaces.push(Interface::new("wire1", [10, 79, 0, 7].into()));
+        config.subnets.push(Subnet {
+            pool: Some(Pool::new([10, 79, 0, 100].into(), [10, 79, 0, 200].into()).unwrap()),
+            ..Subnet::new("10.79.0.0/24".parse().unwrap(), Reach::OnLink("wire1".into()))
+        });
+        let server = BootServer::start(config, host.clone(), CancellationToken::new()).await.unwrap();
+        let http: Vec<_> = server.http_addresses().iter().map(ToString::to_string).collect();
+        assert_eq!(http, ["10.77.0.1:8080", "10.79.0.7:8080"]);
+        for (interface, expected) in [("client0", "10.77.0.160 of 10.77.0.1"), ("client1", "10.79.0.160 of 10.79.0.7")]
+        {
+            let udhcpc = Command::new(&artefacts.busybox);
+            assert_eq!(lease(udhcpc, interface, "$ip of $serverid").await, expected);
+        }
     });
 }
