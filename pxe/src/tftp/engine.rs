@@ -53,6 +53,8 @@ pub(super) struct Engine {
     limits: TftpLimits,
     reporter: Reporter,
     poll: OwnedFd,
+    /// Kept open: one that is closed is forgotten, with what was written to it.
+    _stop: Arc<OwnedFd>,
     sender: Sender,
     active: HashMap<u64, Active>,
     by_peer: HashMap<(usize, SocketAddr), u64>,
@@ -85,6 +87,7 @@ impl Engine {
             limits,
             reporter,
             poll,
+            _stop: stop.clone(),
             sender: Sender::new(),
             active: HashMap::new(),
             by_peer: HashMap::new(),
