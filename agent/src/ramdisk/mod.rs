@@ -20,11 +20,9 @@ use crate::{console, identity};
 
 mod clock;
 mod deploy;
-mod dhcp;
 mod erase;
 mod hints;
 mod inspect;
-mod lease;
 mod leave;
 mod modules;
 mod mounts;
@@ -98,8 +96,8 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
     let config = read_config()?;
     clock::advance_to(config.time);
     let time = clock::ControllerTime::starting_at(config.time);
-    let uplink = network::bring_up(sys, network::boot_nic().as_deref()).await?;
-    info!("{} has {}/{}", uplink.name, uplink.lease.address, uplink.lease.prefix);
+    let uplink = Box::pin(network::bring_up(sys, config.network.as_ref(), network::boot_nic().as_deref())).await?;
+    info!("{} has {}/{}", uplink.name, uplink.address, uplink.prefix);
     let identity = identity::read(sys);
     let enrolled = enrol::enrol(&config, identity.clone()).await.map_err(StartError::Enrol)?;
     info!("enrolled as host {} for boot {}", enrolled.host, config.boot_id);

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::fs;
+use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
@@ -29,4 +30,17 @@ pub(super) fn mount_all() -> Vec<String> {
         }
     }
     problems
+}
+
+/// Shows the firmware's variables, if the machine has booted by UEFI. They are a module's, so this is of use only once modules can be loaded.
+pub(super) fn mount_firmware_variables(sys: &Path) -> Result<(), String> {
+    let place = sys.join("firmware/efi/efivars");
+    if !place.exists() {
+        return Ok(());
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    match mount("efivarfs", &place, "efivarfs", flags, None) {
+        Ok(()) | Err(Errno::BUSY) => Ok(()),
+        Err(error) => Err(format!("{}: {error}", place.display())),
+    }
 }

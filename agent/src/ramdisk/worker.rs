@@ -12,7 +12,7 @@ use tracing::{info, warn};
 
 use super::clock::ControllerTime;
 use super::network::Uplink;
-use super::{deploy, erase, inspect, leave};
+use super::{deploy, erase, inspect, leave, mounts};
 use crate::link::Controllers;
 use crate::link::items::Items;
 
@@ -104,12 +104,15 @@ impl Worker {
 
     async fn inspect(&self) -> Outcome {
         let places = inspect::Places::real();
-        let boot = inspect::Boot { mac: self.uplink.mac.clone(), address: Some(self.uplink.lease.address.into()) };
+        let boot = inspect::Boot { mac: self.uplink.mac.clone(), address: Some(self.uplink.address) };
         let (neighbours, silent) = self.uplink.lldp.neighbours(&inspect::awaited(places.sys)).await;
         let addresses = inspect::addresses::read(&self.uplink.handle).await.unwrap_or_else(|error| {
             warn!("addresses of the NICs: {error}");
             BTreeMap::new()
         });
+        if let Err(error) = mounts::mount_firmware_variables(places.sys) {
+            warn!("firmware's variables: {error}; secure boot stays unknown");
+        }
         let network = inspect::Network { addresses, neighbours, silent };
         match tokio::task::spawn_blocking(move || inspect::inspect(places, &boot, &network)).await {
             Ok(hardware) => Outcome::Done { report: Report::Inspected { hardware: Box::new(hardware) } },

@@ -59,8 +59,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/lib/systemd/boot/efi/systemd-bootx64.efi", "systemd-boot-efi"),
 ];
 
-/// What the agent's tests have erased, and what judges of it.
-const NEEDED_BY_ERASING: [(&str, &str); 7] = [
+/// What the agent's tests have erased, what judges of it, and who gives its network addresses.
+const NEEDED_BY_THE_AGENT: [(&str, &str); 8] = [
     ("mkfs.btrfs", "btrfs-progs"),
     ("mkfs.xfs", "xfsprogs"),
     ("pvcreate", "lvm2"),
@@ -69,6 +69,7 @@ const NEEDED_BY_ERASING: [(&str, &str); 7] = [
     ("wipefs", "util-linux"),
     // reads the same tables as the agent's inspection
     ("dmidecode", "dmidecode"),
+    ("dnsmasq", "dnsmasq-base"),
 ];
 
 /// The same for the lane of BMCs: the peers of `python.rs`, and virtual machines for them.
@@ -114,7 +115,7 @@ pub(crate) fn for_rack(workspace: &Workspace) -> Result<()> {
     ensure!(cfg!(target_arch = "x86_64"), "the rack's hosts are x86-64: run this on such a machine");
     space(workspace)?;
     memory()?;
-    packages(&[&NEEDED[..], &NEEDED_BY_ERASING].concat())?;
+    packages(&[&NEEDED[..], &NEEDED_BY_THE_AGENT].concat())?;
     go()?;
     Rack::sweep_all()?.iter().for_each(|line| say(format!("an earlier run was interrupted: {line}")));
     Ok(())
@@ -122,7 +123,7 @@ pub(crate) fn for_rack(workspace: &Workspace) -> Result<()> {
 
 /// Installs for the crates' own tests what they look for; without root they say themselves what they lack.
 pub(crate) fn for_unit_tests() -> Result<()> {
-    if rustix::process::geteuid().is_root() { packages(&[&NEEDED[..], &NEEDED_BY_ERASING].concat()) } else { Ok(()) }
+    if rustix::process::geteuid().is_root() { packages(&[&NEEDED[..], &NEEDED_BY_THE_AGENT].concat()) } else { Ok(()) }
 }
 
 /// The same for the tests of BMCs.

@@ -2,6 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use bessemer_protocol::Route;
+
 /// Broadcast and unicast port of servers.
 pub(super) const SERVER_PORT: u16 = 67;
 /// Port that clients listen on.
@@ -20,11 +22,13 @@ mod option {
     pub(super) const MASK: u8 = 1;
     pub(super) const ROUTER: u8 = 3;
     pub(super) const RESOLVER: u8 = 6;
+    pub(super) const MTU: u8 = 26;
     pub(super) const REQUESTED: u8 = 50;
     pub(super) const LEASE_SECONDS: u8 = 51;
     pub(super) const MESSAGE_TYPE: u8 = 53;
     pub(super) const SERVER: u8 = 54;
     pub(super) const PARAMETERS: u8 = 55;
+    pub(super) const ROUTES: u8 = 121;
     pub(super) const END: u8 = 255;
 }
 
@@ -54,7 +58,9 @@ pub(super) struct Reply {
     pub(super) address: Ipv4Addr,
     pub(super) server: Ipv4Addr,
     pub(super) prefix: u8,
-    pub(super) router: Option<Ipv4Addr>,
+    /// A server that sends a list of routes means that one alone (RFC 3442); else the default route through the router.
+    pub(super) routes: Vec<Route>,
+    pub(super) mtu: Option<u32>,
     pub(super) resolvers: Vec<Ipv4Addr>,
     pub(super) lease_seconds: u32,
 }
@@ -83,8 +89,17 @@ pub(super) fn encode(ask: Ask, transaction: u32, mac: [u8; 6]) -> Vec<u8> {
         packet.extend([option::SERVER, 4]);
         packet.extend(server.octets());
     }
-    let wanted = [option::MASK, option::ROUTER, option::RESOLVER, option::LEASE_SECONDS, option::SERVER];
-    packet.extend([option::PARAMETERS, 5]);
+    // The list of routes is to be asked for before the router.
+    let wanted = [
+        option::MASK,
+        option::ROUTES,
+        option::ROUTER,
+        option::RESOLVER,
+        option::MTU,
+        option::LEASE_SECONDS,
+        option::SERVER,
+    ];
+    packet.extend([option::PARAMETERS, 7]);
     packet.extend(wanted);
     packet.push(option::END);
     packet.resize(packet.len().max(LEAST), option::PAD);
@@ -107,17 +122,72 @@ pub(super) fn decode(packet: &[u8], transaction: u32, mac: [u8; 6]) -> Option<Re
     };
     let word = |code| find(options, code).and_then(|value| value.get(..4)?.try_into().ok());
     let mask = word(option::MASK).map_or(u32::MAX << 8, u32::from_be_bytes);
+    let prefix = u8::try_from(mask.leading_ones()).ok()?;
+    let address = Ipv4Addr::from(at(16)?);
+    let router = word(option::ROUTER).map(Ipv4Addr::from).filter(|router| !router.is_unspecified());
+    let mtu = find(options, option::MTU)
+        .and_then(|value| value.first_chunk::<2>())
+        .map(|mtu| u32::from(u16::from_be_bytes(*mtu)));
     Some(Reply {
         kind,
-        address: at(16)?.into(),
+        address,
         server: word(option::SERVER).unwrap_or(at(20)?).into(),
-        prefix: u8::try_from(mask.leading_ones()).ok()?,
-        router: word(option::ROUTER).map(Ipv4Addr::from),
+        prefix,
+        routes: classless(options)
+            .unwrap_or_else(|| router.map(|router| default_route(router, address, prefix)).unwrap_or_default()),
+        mtu: mtu.filter(|mtu| *mtu >= 576),
         resolvers: find(options, option::RESOLVER)
             .map(|value| value.as_chunks::<4>().0.iter().map(|octets| Ipv4Addr::from(*octets)).collect())
             .unwrap_or_default(),
         lease_seconds: word(option::LEASE_SECONDS).map_or(600, u32::from_be_bytes),
     })
+}
+
+fn route(destination: Ipv4Addr, prefix: u8, gateway: Option<Ipv4Addr>) -> Route {
+    Route { destination: destination.into(), prefix, gateway: gateway.map(Into::into), metric: None }
+}
+
+/// A router outside of the lease's network is reached on the link all the same.
+fn default_route(router: Ipv4Addr, address: Ipv4Addr, prefix: u8) -> Vec<Route> {
+    let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
+    let is_inside = (router.to_bits() ^ address.to_bits()) & mask == 0;
+    let direct = (!is_inside).then(|| route(router, 32, None));
+    direct.into_iter().chain([route(Ipv4Addr::UNSPECIFIED, 0, Some(router))]).collect()
+}
+
+/// Routes of RFC 3442: prefix length, as many octets of the network as it needs, gateway. A gateway of zero means on the link. What cannot
+/// be read ends the list. None when the server sent none.
+fn classless(options: &[u8]) -> Option<Vec<Route>> {
+    /// Hosts have a handful.
+    const MOST: usize = 64;
+    let list = whole(options, option::ROUTES)?;
+    let mut rest = list.as_slice();
+    let mut routes = Vec::new();
+    while let Some((prefix, after)) = rest.split_first().filter(|(prefix, _)| **prefix <= 32 && routes.len() < MOST) {
+        let Some((network, after)) = after.split_at_checked(usize::from(prefix.div_ceil(8))) else { break };
+        let Some((gateway, after)) = after.split_first_chunk::<4>() else { break };
+        let mut octets = [0; 4];
+        octets.iter_mut().zip(network).for_each(|(octet, given)| *octet = *given);
+        let mask = u32::MAX.checked_shl(32 - u32::from(*prefix)).unwrap_or(0);
+        let network = Ipv4Addr::from_bits(u32::from_be_bytes(octets) & mask);
+        let gateway = Ipv4Addr::from(*gateway);
+        routes.push(route(network, *prefix, (!gateway.is_unspecified()).then_some(gateway)));
+        rest = after;
+    }
+    Some(routes)
+}
+
+/// An option that did not fit into one is in several (RFC 3396).
+fn whole(options: &[u8], wanted: u8) -> Option<Vec<u8>> {
+    let mut rest = options;
+    let mut parts: Option<Vec<u8>> = None;
+    while let Some(part) = find(rest, wanted) {
+        parts.get_or_insert_default().extend(part);
+        // What follows the part, by where it ends.
+        let end = part.as_ptr_range().end as usize - rest.as_ptr() as usize;
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    parts
 }
 
 fn find(mut options: &[u8], wanted: u8) -> Option<&[u8]> {
@@ -162,8 +232,39 @@ mod tests {
         assert_eq!(reply.address, Ipv4Addr::new(10, 77, 0, 50));
         assert_eq!(reply.server, Ipv4Addr::new(10, 77, 0, 1));
         assert_eq!((reply.prefix, reply.lease_seconds), (24, 600));
-        assert_eq!(reply.router, Some(Ipv4Addr::new(10, 77, 0, 1)));
+        assert_eq!(reply.routes, [route(Ipv4Addr::UNSPECIFIED, 0, Some(Ipv4Addr::new(10, 77, 0, 1)))]);
         assert_eq!(reply.resolvers.len(), 2);
+    }
+
+    /// `offer` with more options before its end.
+    fn offer_with(more: &[u8]) -> Reply {
+        let mut packet = offer();
+        packet.pop();
+        packet.extend(more);
+        packet.push(option::END);
+        decode(&packet, 7, MAC).unwrap()
+    }
+
+    #[test]
+    fn c139_a_gateway_of_zero_is_on_the_link() {
+        let routes = offer_with(&[121, 9, 32, 169, 254, 169, 254, 0, 0, 0, 0]).routes;
+        assert_eq!(routes, [route(Ipv4Addr::new(169, 254, 169, 254), 32, None)], "and the router does not count then");
+    }
+
+    #[test]
+    fn a_list_of_routes_is_read_whole() {
+        let gateway = Ipv4Addr::new(10, 77, 0, 1);
+        let list = [0, 10, 77, 0, 1, 12, 172, 16, 10, 77, 0, 1];
+        let expected =
+            [route(Ipv4Addr::UNSPECIFIED, 0, Some(gateway)), route(Ipv4Addr::new(172, 16, 0, 0), 12, Some(gateway))];
+        assert_eq!(offer_with(&[&[121, 12][..], &list].concat()).routes, expected);
+        let split = [&[121, 5][..], &list[..5], &[26, 2, 0x23, 0x28, 121, 7], &list[5..]].concat();
+        let reply = offer_with(&split);
+        assert_eq!((reply.routes.as_slice(), reply.mtu), (&expected[..], Some(9000)), "in two options");
+        assert_eq!(offer_with(&[121, 6, 33, 1, 2, 3, 4, 5]).routes, []);
+        assert_eq!(offer_with(&[26, 2, 0, 60]).mtu, None, "nobody's MTU");
+        let far = default_route(Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(198, 51, 100, 7), 32);
+        assert_eq!(far.first(), Some(&route(Ipv4Addr::new(192, 0, 2, 1), 32, None)));
     }
 
     #[test]

@@ -4,13 +4,15 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
+use bessemer_protocol::Route;
 use ring::rand::{SecureRandom, SystemRandom};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
-use super::dhcp::{Ask, CLIENT_PORT, Kind, Reply, SERVER_PORT, decode, encode};
+use super::dhcp4::{Ask, CLIENT_PORT, Kind, Reply, SERVER_PORT, decode, encode};
+use super::links::Links;
 use crate::backoff::Backoff;
 
 /// An address that a server gave us.
@@ -18,7 +20,8 @@ use crate::backoff::Backoff;
 pub(super) struct Lease {
     pub(super) address: Ipv4Addr,
     pub(super) prefix: u8,
-    pub(super) router: Option<Ipv4Addr>,
+    pub(super) routes: Vec<Route>,
+    pub(super) mtu: Option<u32>,
     pub(super) resolvers: Vec<Ipv4Addr>,
     server: Ipv4Addr,
     seconds: u32,
@@ -28,6 +31,7 @@ pub(super) struct Lease {
 #[derive(Debug)]
 pub(super) struct Client {
     interface: String,
+    index: u32,
     socket: UdpSocket,
     mac: [u8; 6],
     transaction: u32,
@@ -35,7 +39,7 @@ pub(super) struct Client {
 
 impl Client {
     /// Takes the client port on `interface` alone.
-    pub(super) fn new(interface: &str, mac: [u8; 6]) -> io::Result<Self> {
+    pub(super) fn new(interface: &str, index: u32, mac: [u8; 6]) -> io::Result<Self> {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
         socket.set_reuse_address(true)?;
         socket.set_broadcast(true)?;
@@ -46,18 +50,32 @@ impl Client {
         SystemRandom::new().fill(&mut transaction).map_err(|_| io::Error::other("no randomness"))?;
         Ok(Self {
             interface: interface.to_owned(),
+            index,
             socket: UdpSocket::from_std(socket.into())?,
             mac,
             transaction: u32::from_ne_bytes(transaction),
         })
     }
 
-    /// Asks until a server gives an address; the line is on the console each time nobody answers.
-    pub(super) async fn obtain(&self) -> Lease {
+    /// Asks until a server gives an address; the line is on the console each time nobody answers. A cable that is plugged in is asked through
+    /// at once.
+    pub(super) async fn obtain(&self, links: &Links) -> Lease {
+        /// Some drivers never say that they have a link.
+        const LINK: Duration = Duration::from_secs(10);
         let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(16));
         loop {
+            if !links.carrier(self.index, LINK).await {
+                info!("{}: no link; asking for an address all the same", self.interface);
+            }
             let patience = backoff.next();
-            match self.attempt(patience).await {
+            let attempt = tokio::select! {
+                attempt = self.attempt(patience) => attempt,
+                () = links.plugged(self.index) => {
+                    backoff.reset();
+                    continue;
+                }
+            };
+            match attempt {
                 Ok(Some(lease)) => return lease,
                 Ok(None) => {
                     info!("{}: no DHCP answer within {:.1} s, asking again", self.interface, patience.as_secs_f32())
@@ -139,8 +157,8 @@ fn granted(reply: Reply) -> io::Result<Lease> {
 
 impl From<Reply> for Lease {
     fn from(reply: Reply) -> Self {
-        let Reply { address, prefix, router, resolvers, server, lease_seconds, .. } = reply;
-        Self { address, prefix, router, resolvers, server, seconds: lease_seconds }
+        let Reply { address, prefix, routes, mtu, resolvers, server, lease_seconds, .. } = reply;
+        Self { address, prefix, routes, mtu, resolvers, server, seconds: lease_seconds }
     }
 }
 
@@ -155,7 +173,8 @@ mod tests {
             address: Ipv4Addr::new(10, 0, 0, 5),
             server: Ipv4Addr::new(10, 0, 0, 1),
             prefix: 24,
-            router: None,
+            routes: Vec::new(),
+            mtu: None,
             resolvers: Vec::new(),
             lease_seconds: 600,
         };
