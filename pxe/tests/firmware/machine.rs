@@ -60,6 +60,16 @@ impl Machine {
         Self::start(Command::new("qemu-system-x86_64"), firmware, disk)
     }
 
+    /// A machine whose first card, which it boots from first, is in a segment where nobody answers.
+    pub(crate) fn power_on_with_a_dead_card(firmware: Firmware) -> Self {
+        let mut command = Command::new("qemu-system-x86_64");
+        command.args(["-netdev", "hubport,id=dead,hubid=0"]).args([
+            "-device",
+            &format!("virtio-net-pci,netdev=dead,mac=52:54:00:00:00:99,bootindex=0{}", firmware.rom()),
+        ]);
+        Self::start(command, firmware, None)
+    }
+
     /// A machine on the bridge of another host, whose tap is called as ours.
     pub(crate) fn power_on_at(place: &Neighbour, firmware: Firmware) -> Self {
         Self::start(place.command("qemu-system-x86_64"), firmware, None)

@@ -50,6 +50,19 @@ fn uefi_http_to_ipxe() {
     });
 }
 
+#[test]
+#[ignore = "half a minute of emulation"]
+fn c116_a_card_without_dhcp_is_passed_over() {
+    inside("paths::c116_a_card_without_dhcp_is_passed_over", async |artefacts| {
+        let host = OneHost::new(ramdisk());
+        let _server = serve(artefacts, host.clone()).await;
+        let mut machine = Machine::power_on_with_a_dead_card(Firmware::BiosIpxeRom);
+        // The one that booted is the one that is named to the kernel.
+        machine.expect(&format!("BOOTIF=01-{}", MAC.to_string().replace(':', "-")));
+        machine.expect(&init());
+    });
+}
+
 /// Two requests in all: no iPXE, no TFTP, and the overlay within the image's own initrd.
 #[test]
 fn uefi_http_to_a_uki() {
