@@ -31,8 +31,8 @@ pub enum InvalidProgram {
     Size(&'static str, usize, usize, usize),
     /// TLS that iPXE cannot follow.
     #[error(
-        "iPXE for {0} was built without HTTPS, which TLS for firmware needs: build it with DOWNLOAD_PROTO_HTTPS and \
-         your authority's certificate (Debian's build has none)"
+        "iPXE for {0} was built without HTTPS: build it with DOWNLOAD_PROTO_HTTPS and your authority's certificate, or let \
+         it use plain HTTP (Debian's build has none)"
     )]
     NoHttps(&'static str),
 }
@@ -41,7 +41,7 @@ pub enum InvalidProgram {
 /// The first program that is not what it should be.
 pub(crate) fn check(config: &Config) -> Result<(), InvalidProgram> {
     let Ipxe { x64, bios, arm64 } = &config.ipxe;
-    let https = config.http.tls.is_some();
+    let https = config.http.tls.as_ref().is_some_and(|tls| tls.ipxe);
     check_efi("x64 UEFI", x64, MACHINE_X64, https)?;
     if let Some(arm64) = arm64 {
         check_efi("arm64 UEFI", arm64, MACHINE_ARM64, https)?;
@@ -135,8 +135,8 @@ mod tests {
             (
                 "https",
                 &x64,
-                "iPXE for x64 UEFI was built without HTTPS, which TLS for firmware needs: build it with \
-                 DOWNLOAD_PROTO_HTTPS and your authority's certificate (Debian's build has none)",
+                "iPXE for x64 UEFI was built without HTTPS: build it with DOWNLOAD_PROTO_HTTPS and your authority's \
+                 certificate, or let it use plain HTTP (Debian's build has none)",
             ),
         ];
         for (what, octets, expected) in cases {

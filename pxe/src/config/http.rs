@@ -31,6 +31,9 @@ pub struct FirmwareTls {
     pub certificate: String,
     /// Its key, PEM. RSA with 3,072 bits or more.
     pub key: String,
+    /// Our iPXE programs have HTTPS and the authority built in: they are sent to TLS too. Without it they fetch over
+    /// plain HTTP whatever firmware did before. An iPXE in a card's ROM cannot be told apart, and must have both as well.
+    pub ipxe: bool,
 }
 
 impl fmt::Debug for FirmwareTls {

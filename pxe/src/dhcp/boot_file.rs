@@ -13,6 +13,7 @@ use crate::trace::Phase;
 #[derive(Debug, Clone)]
 pub(crate) struct Programs {
     bios: bool,
+    /// For iPXE.
     urls: Urls,
     /// For the firmware's own HTTP client: with TLS, where that is served.
     firmware: Urls,
@@ -22,10 +23,12 @@ impl Programs {
     /// Of the interface whose boot files are served at `http`.
     pub(crate) fn new(config: &Config, http: impl Into<SocketAddr>) -> Self {
         let http = http.into();
-        let urls = Urls::http(http).offering(config);
-        let tls =
-            config.http.tls.as_ref().map(|tls| Urls::https(SocketAddr::new(http.ip(), tls.port)).offering(config));
-        Self { bios: config.ipxe.bios.is_some(), firmware: tls.unwrap_or_else(|| urls.clone()), urls }
+        let plain = Urls::http(http).offering(config);
+        let tls = config.http.tls.as_ref();
+        let encrypted = tls.map(|tls| Urls::https(SocketAddr::new(http.ip(), tls.port)).offering(config));
+        let firmware = encrypted.unwrap_or_else(|| plain.clone());
+        let urls = if tls.is_some_and(|tls| tls.ipxe) { firmware.clone() } else { plain };
+        Self { bios: config.ipxe.bios.is_some(), firmware, urls }
     }
 
     /// The file's name (TFTP's) or URL. An error is the reason for silence; `None` means an address without a boot file.

@@ -73,14 +73,16 @@ fn firmware_that_cannot_be_served_still_goes_on_to_its_disk() {
     }
 }
 
-/// Only the firmware's own HTTP client has the authority's certificate; iPXE gets plain URLs.
+/// Only the firmware's own HTTP client has the authority's certificate; iPXE gets plain URLs, unless it has it too.
 #[test]
 fn firmware_is_sent_to_tls_where_it_is_served() {
-    let tls = FirmwareTls { port: 8443, certificate: String::new(), key: String::new() };
+    let tls = FirmwareTls { port: 8443, certificate: String::new(), key: String::new(), ipxe: false };
     let mut config = Config::default();
-    config.http.tls = Some(tls);
-    let programs = Programs::new(&config, ([10, 77, 0, 1], 8080));
-    let file = |phase, arch| programs.boot_file(phase, Some(arch), &BootTarget::LocalDisk).unwrap().unwrap();
-    assert_eq!(file(Phase::HttpFirmware, ClientArch::UEFI_X64_HTTP), "https://10.77.0.1:8443/boot-from-disk.efi");
-    assert_eq!(file(Phase::Ipxe, ClientArch::UEFI_X64), "http://10.77.0.1:8080/local.ipxe");
+    for (ipxe, script) in [(false, "http://10.77.0.1:8080/local.ipxe"), (true, "https://10.77.0.1:8443/local.ipxe")] {
+        config.http.tls = Some(FirmwareTls { ipxe, ..tls.clone() });
+        let programs = Programs::new(&config, ([10, 77, 0, 1], 8080));
+        let file = |phase, arch| programs.boot_file(phase, Some(arch), &BootTarget::LocalDisk).unwrap().unwrap();
+        assert_eq!(file(Phase::HttpFirmware, ClientArch::UEFI_X64_HTTP), "https://10.77.0.1:8443/boot-from-disk.efi");
+        assert_eq!(file(Phase::Ipxe, ClientArch::UEFI_X64), script);
+    }
 }

@@ -46,7 +46,7 @@ fn certificate(key: &PKey<Private>) -> String {
 
 fn tls(key: &PKey<Private>) -> FirmwareTls {
     let pem = String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap();
-    FirmwareTls { port: 0, certificate: certificate(key), key: pem }
+    FirmwareTls { port: 0, certificate: certificate(key), key: pem, ipxe: false }
 }
 
 fn rsa(bits: u32) -> PKey<Private> {

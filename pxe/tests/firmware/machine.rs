@@ -70,6 +70,16 @@ impl Machine {
         Self::start(command, firmware, None)
     }
 
+    /// A machine whose firmware trusts an authority: `certificates` is an EFI signature list
+    /// (`OvmfPkg/README`, "HTTPS Boot").
+    #[cfg(feature = "firmware-tls")]
+    pub(crate) fn power_on_trusting(certificates: &Path) -> Self {
+        let mut command = Command::new("qemu-system-x86_64");
+        command.args(["-fw_cfg", &format!("name=etc/edk2/https/cacerts,file={}", certificates.display())]);
+        command.args(["-object", "rng-random,filename=/dev/urandom,id=r0", "-device", "virtio-rng-pci,rng=r0"]);
+        Self::start(command, Firmware::Http, None)
+    }
+
     /// A machine on the bridge of another host, whose tap is called as ours.
     pub(crate) fn power_on_at(place: &Neighbour, firmware: Firmware) -> Self {
         Self::start(place.command("qemu-system-x86_64"), firmware, None)

@@ -19,6 +19,8 @@ mod host;
 mod machine;
 mod network;
 mod paths;
+#[cfg(feature = "firmware-tls")]
+mod paths_tls;
 mod paths_v6;
 
 use bessemer_pxe::{BootId, MacAddr};
