@@ -130,9 +130,9 @@ pub trait HostDirectory: Send + Sync {
         Ok(())
     }
 
-    /// Told of every exchange with anybody, known or not, answered or not, in the order of the answers. Must neither
-    /// block nor grow without bound: strangers decide how often it is called. Serving something proves nothing about
-    /// the machine's state: what it says of itself does.
+    /// Told of every exchange with anybody, known or not, answered or not; what is dropped unread (malformed, a flood)
+    /// is only counted. Must neither block nor grow without bound: strangers decide how often it is called. Serving
+    /// something proves nothing about the machine's state: what it says of itself does.
     fn observed(&self, exchange: &Exchange) {
         let _ = exchange;
     }

@@ -48,7 +48,6 @@ pub(crate) struct Outcome {
     /// Octets to send, and to whom.
     pub(super) reply: Option<(Vec<u8>, Destination)>,
     exchange: Exchange,
-    protocol: Protocol,
 }
 
 /// A request that is looked at.
@@ -148,14 +147,14 @@ impl Engine {
             why,
             boot_id: verdict.boot_id,
         };
-        Outcome { reply, exchange, protocol }
+        Outcome { reply, exchange }
     }
 
     /// Tells what came of it; `sent` is what the system said of the answer.
     pub(crate) fn ended(&self, outcome: Outcome, sent: std::io::Result<()>) {
-        let Outcome { mut exchange, protocol, .. } = outcome;
+        let mut exchange = outcome.exchange;
         if let Err(error) = sent {
-            self.observer.metrics.trouble(protocol, Trouble::NotSent);
+            self.observer.metrics.trouble(exchange.protocol, Trouble::NotSent);
             exchange.why = Some(format!("the system did not send it: {error}").into());
             exchange.answer = Answer::Failed;
         }
