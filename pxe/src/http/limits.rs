@@ -19,6 +19,9 @@ pub struct HttpLimits {
     pub stall: Duration,
     /// Slowest that a client may take an answer, in octets a second on the whole.
     pub slowest: u64,
+    /// Most octets on their way to one client at a time, for cards whose iPXE driver stalls when much arrives at once
+    /// (ipxe/ipxe#1023); `None` leaves it to the kernel, which is faster.
+    pub in_flight: Option<usize>,
 }
 
 impl Default for HttpLimits {
@@ -29,6 +32,7 @@ impl Default for HttpLimits {
             head: Duration::from_secs(30),
             stall: Duration::from_secs(30),
             slowest: 16 * 1024,
+            in_flight: None,
         }
     }
 }

@@ -87,6 +87,10 @@ impl Listener {
         let peer = Peer { address, local: stream.local_addr()?, interface: self.interface.clone(), secure };
         // Scripts and heads are small writes; a client that waits for one should not wait for Nagle too.
         stream.set_nodelay(true)?;
+        if let Some(most) = shared.limits.in_flight {
+            // The kernel takes twice what it is told, for its own bookkeeping.
+            socket2::SockRef::from(&stream).set_send_buffer_size(most)?;
+        }
         Ok(Some((stream, peer, (counted, slot))))
     }
 }

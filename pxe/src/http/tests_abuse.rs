@@ -112,3 +112,31 @@ async fn a_file_that_becomes_shorter_while_it_is_sent_ends_the_connection() {
     let _ = tokio::time::timeout(Duration::from_secs(20), client.stream.read_to_end(&mut all)).await.unwrap();
     assert!(all.len() < 256 << 20, "{}", all.len());
 }
+
+/// ipxe#1023: a card that stalls when much arrives at once is sent little at once.
+#[tokio::test]
+async fn no_more_is_on_its_way_than_a_card_can_take() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::File::create(folder.path().join("large")).unwrap().set_len(64 << 20).unwrap();
+    let mut taken = Vec::new();
+    for in_flight in [Some(16 * 1024), None] {
+        let limits = HttpLimits { in_flight, stall: Duration::from_millis(500), ..HttpLimits::default() };
+        let images_dir = Some(folder.path().into());
+        let server = serve(Settings { limits: Some(limits), images_dir, ..Settings::default() });
+        let small = tokio::net::TcpSocket::new_v4().unwrap();
+        small.set_recv_buffer_size(16 * 1024).unwrap();
+        let mut client = Client { stream: small.connect(server.at).await.unwrap(), unread: Vec::new() };
+        client.send(b"GET /images/large HTTP/1.1\r\n\r\n").await;
+        // Nothing is read: what the server could send lies in the two sockets.
+        let failed = async {
+            while server.directory.told.lock().unwrap().is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), failed).await.unwrap();
+        let why = server.directory.told.lock().unwrap()[0].why.clone().unwrap();
+        let sent: u64 = why.split(' ').nth(1).unwrap().parse().unwrap();
+        taken.push(sent);
+    }
+    assert!(taken[0] < 256 * 1024 && taken[1] > taken[0] * 2, "{taken:?}");
+}
