@@ -111,6 +111,7 @@ mod tests {
         ("bessemer-kube-peer", &[]),
         ("bessemer-bench", &[]),
         ("bench-api", &["bessemer-apiserver", "bessemer-bench", "bessemer-kube-peer"]),
+        ("bench-image", &["bessemer-bench"]),
         ("bench-bmc", &["bessemer-bench", "bessemer-bmc", "bessemer-fake-bmc"]),
         ("bessemer-kubectl-script", &[]),
         ("xtask", &["bessemer-rack", "bessemer-kube-peer", "bessemer-bench", "bessemer-images"]),
