@@ -61,7 +61,8 @@ pub(crate) fn make(folder: &Path, mib: u64) -> Result<()> {
         state ^= state << 17;
         state
     };
-    let words: Vec<Vec<u8>> = (0..4096).map(|_| next().to_le_bytes().iter().take(3 + (next() % 6) as usize).copied().collect()).collect();
+    let words: Vec<Vec<u8>> =
+        (0..4096).map(|_| next().to_le_bytes().iter().take(3 + (next() % 6) as usize).copied().collect()).collect();
     for stretch in 0..mib {
         let mut bytes = Vec::with_capacity(STRETCH + 16);
         match stretch % 3 {

@@ -59,7 +59,11 @@ fn measure() -> Result<()> {
             .at_least_times(0.95)
             .print()?;
         let peer = row(format!("{name} to disk, beside tools"), ours).beside(lab.tools_name(kind), lab.tools(kind)?);
-        if kind == Kind::Qcow2 { peer.at_least_times(2.0).print()? } else { peer.print()? };
+        if kind == Kind::Qcow2 {
+            peer.at_least_times(2.0).print()?
+        } else {
+            peer.print()?
+        };
     }
     Row::new(SUITE, "peak memory of the agent, all formats", most_memory, "MiB").at_most(MOST_MEMORY).print()?;
     Ok(())

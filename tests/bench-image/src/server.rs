@@ -47,7 +47,8 @@ fn answer(mut stream: &TcpStream, folder: &Path) -> io::Result<()> {
         Some(_) => format!("206 Partial Content\r\ncontent-range: bytes {start}-{}/{total}", end - 1),
         None => "200 OK".to_owned(),
     };
-    let head = format!("HTTP/1.1 {status}\r\naccept-ranges: bytes\r\netag: \"1\"\r\ncontent-length: {}\r\n\r\n", end - start);
+    let head =
+        format!("HTTP/1.1 {status}\r\naccept-ranges: bytes\r\netag: \"1\"\r\ncontent-length: {}\r\n\r\n", end - start);
     stream.write_all(head.as_bytes())?;
     if method == "get" {
         file.seek(SeekFrom::Start(start))?;

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use crate::kubernetes::Minor;
 use crate::say::say;
 use crate::workspace::Workspace;
-use crate::{deadline, kubernetes, prerequisites, python, run};
+use crate::{artefacts, deadline, kubernetes, prerequisites, python, run};
 
 /// Building for speed takes minutes on two cores.
 const BUILDS: Duration = Duration::from_secs(30 * 60);
@@ -65,7 +65,11 @@ impl Suite {
                 prerequisites::for_boot_bench()?;
                 None
             }
-            Self::Image | Self::Hosts | Self::Capi => None,
+            Self::Image => {
+                prerequisites::for_image_bench()?;
+                Some(("BENCH_AGENT", artefacts::agent(workspace, deadline::after(BUILDS))?))
+            }
+            Self::Hosts | Self::Capi => None,
         })
     }
 

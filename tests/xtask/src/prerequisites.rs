@@ -94,6 +94,16 @@ const NEEDED_BY_BOOT_BENCH: [(&str, &str); 7] = [
     ("nginx", "nginx-light"),
 ];
 
+/// What the writing of images is measured beside.
+const NEEDED_BY_IMAGE_BENCH: [(&str, &str); 6] = [
+    ("curl", "curl"),
+    ("gzip", "gzip"),
+    ("openssl", "openssl"),
+    ("qemu-img", "qemu-utils"),
+    ("xz", "xz-utils"),
+    ("zstd", "zstd"),
+];
+
 /// Debian's Python binding of libvirt.
 pub(crate) const LIBVIRT_BINDING: &str = "/usr/lib/python3/dist-packages/libvirt.py";
 
@@ -115,7 +125,7 @@ pub(crate) fn for_rack(workspace: &Workspace) -> Result<()> {
     ensure!(cfg!(target_arch = "x86_64"), "the rack's hosts are x86-64: run this on such a machine");
     space(workspace)?;
     memory()?;
-    packages(&[&NEEDED[..], &NEEDED_BY_THE_AGENT].concat())?;
+    packages(&[NEEDED, &NEEDED_BY_THE_AGENT].concat())?;
     go()?;
     Rack::sweep_all()?.iter().for_each(|line| say(format!("an earlier run was interrupted: {line}")));
     Ok(())
@@ -123,7 +133,7 @@ pub(crate) fn for_rack(workspace: &Workspace) -> Result<()> {
 
 /// Installs for the crates' own tests what they look for; without root they say themselves what they lack.
 pub(crate) fn for_unit_tests() -> Result<()> {
-    if rustix::process::geteuid().is_root() { packages(&[&NEEDED[..], &NEEDED_BY_THE_AGENT].concat()) } else { Ok(()) }
+    if rustix::process::geteuid().is_root() { packages(&[NEEDED, &NEEDED_BY_THE_AGENT].concat()) } else { Ok(()) }
 }
 
 /// The same for the tests of BMCs.
@@ -135,6 +145,11 @@ pub(crate) fn for_bmcs() -> Result<()> {
 pub(crate) fn for_boot_bench() -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "not root: the bench needs network namespaces; run it with sudo -E");
     packages(&NEEDED_BY_BOOT_BENCH)
+}
+
+/// Installs what the suite `image` needs.
+pub(crate) fn for_image_bench() -> Result<()> {
+    if rustix::process::geteuid().is_root() { packages(&NEEDED_BY_IMAGE_BENCH) } else { Ok(()) }
 }
 
 fn packages(needed: &[(&str, &str)]) -> Result<()> {
