@@ -94,7 +94,7 @@ mod tests {
         ("bessemer-agents", &["bessemer-reconcilers", "bessemer-protocol"]),
         ("bessemer-bmc", &["ipmi-client", "redfish-client"]),
         // the image formats
-        ("bessemer-agent", &["bessemer-protocol", "bessemer-image-formats"]),
+        ("bessemer-agent", &["bessemer-cloud-config", "bessemer-protocol", "bessemer-image-formats"]),
         ("bessemer-api", &["bessemer-api-macros"]),
         ("bessemer-api-macros", &[]),
         ("bessemer-apiserver", &[]),
@@ -104,6 +104,7 @@ mod tests {
         ("bessemer-protocol", &[]),
         ("bessemer-images", &["bessemer-image-formats"]),
         ("bessemer-image-formats", &[]),
+        ("bessemer-cloud-config", &[]),
         ("bessemer-conformance", &["bessemer-apiserver"]),
         ("bessemer-rack", &[]),
         ("bessemer-bmc-peers", &["bessemer-rack"]),
@@ -113,6 +114,7 @@ mod tests {
         ("bench-api", &["bessemer-apiserver", "bessemer-bench", "bessemer-kube-peer"]),
         ("bench-image", &["bessemer-bench"]),
         ("bench-bmc", &["bessemer-bench", "bessemer-bmc", "bessemer-fake-bmc"]),
+        ("bench-boot", &["bessemer-bench", "bessemer-pxe"]),
         ("bessemer-kubectl-script", &[]),
         ("xtask", &["bessemer-rack", "bessemer-kube-peer", "bessemer-bench", "bessemer-images"]),
     ];
