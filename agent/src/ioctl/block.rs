@@ -78,3 +78,13 @@ pub(crate) fn remove_mapping(control: impl AsFd, name: &str) -> io::Result<()> {
     // lives until the call returns.
     Ok(unsafe { ioctl(control, Updater::<REMOVE, DeviceMapper>::new(&mut request)) }?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_the_kernels() {
+        assert_eq!([DISCARD, SECURE_DISCARD, ZERO_OUT, REMOVE], [0x1277, 0x127d, 0x127f, 0xc138_fd04]);
+    }
+}

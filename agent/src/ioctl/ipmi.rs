@@ -86,3 +86,13 @@ pub(crate) fn ipmi(device: impl AsFd, netfn: u8, command: u8, data: &[u8], patie
     answer.truncate(usize::from(received.message.length));
     Ok(answer)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_the_kernels() {
+        assert_eq!((SEND, RECEIVE, size_of::<Address>()), (0x8028_690d, 0xc030_690b, 8));
+    }
+}

@@ -88,3 +88,13 @@ unsafe impl<I: rustix::ioctl::Ioctl> rustix::ioctl::Ioctl for Status<I> {
         Ok(out)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_the_kernels() {
+        assert_eq!((ADMIN, size_of::<Raw>()), (0xc048_4e41, 72));
+    }
+}

@@ -83,3 +83,13 @@ pub(crate) fn scsi(
     // With CK_COND an ATA command always comes with sense: what it means is for whoever sent it.
     Ok(written.to_vec())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layout_is_the_kernels() {
+        assert_eq!((size_of::<Raw>(), std::mem::offset_of!(Raw, data), std::mem::offset_of!(Raw, info)), (88, 16, 80));
+    }
+}

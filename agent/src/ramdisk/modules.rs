@@ -13,6 +13,9 @@ use tracing::{info, warn};
 
 use crate::files;
 
+/// Modules that go with others: `ipmi_devintf` makes the device through which the management controller is asked.
+const COMPANIONS: &[(&str, &str)] = &[("ipmi_si", "ipmi_devintf"), ("ipmi_ssif", "ipmi_devintf")];
+
 /// Loads what the present hardware asks for, again and again until no new device turns up: a bus driver makes the devices of the next one.
 pub(super) fn load_for_hardware(sys: &Path, folder: &Path) {
     let Some(catalogue) = Catalogue::read(folder) else {
@@ -34,6 +37,12 @@ pub(super) fn load_for_hardware(sys: &Path, folder: &Path) {
                     load(&folder.join(format!("{name}.ko")));
                 }
             }
+        }
+    }
+    // No device asks for what only programs need.
+    for (driver, companion) in COMPANIONS {
+        if loaded.contains(*driver) && loaded.insert((*companion).to_owned()) {
+            load_named(companion, folder);
         }
     }
     info!("drivers: {}", loaded.into_iter().collect::<Vec<_>>().join(" "));

@@ -4,11 +4,12 @@ use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::ops::Range;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use bessemer_protocol::NvmeCapabilities;
 
-use super::super::controls::{Controls, SanitizeState};
+use super::super::controls::{Controls, Hardware, SanitizeState};
 use super::super::full::{FullError, Watch, erase};
 use super::super::medium::Medium;
 use super::super::methods::{AtaSecurity, Capabilities, Sanitize, SecureErase};
@@ -207,6 +208,42 @@ fn the_first_way_that_is_proven_ends_it() {
         assert!(progress.get() <= SIZE as u64);
         let left = fs::read(file.path()).unwrap();
         assert!(left.iter().all(|byte| *byte == left[0]), "{what}: data is left");
+    }
+}
+
+/// The kernel's own ioctls, on a device that knows discards and nothing else.
+#[test]
+fn a_loop_device_is_erased_by_discarding() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIP not root: loop devices are made with sudo");
+        return;
+    }
+    let (file, _) = disk();
+    let attached = Loop::attach(file.path());
+    let medium = Medium::open(&attached.0).unwrap();
+    let mut hardware = Hardware { namespace: Some(1), is_ata: true, discard: true, rotational: false, alone: true };
+    let watch =
+        Watch { deadline: Instant::now() + Duration::from_secs(60), progress: &|_| {}, poll: Duration::from_millis(1) };
+    let erased = erase(&medium, &mut hardware, &watch).unwrap();
+    assert_eq!(erased.steps, ["discard and zeroes"], "it answers neither NVMe nor ATA commands");
+    assert_eq!(erased.proof, "256 blocks of 4096 bytes read as zero, 256 of them held data before");
+    drop(medium);
+    assert!(fs::read(file.path()).unwrap().iter().all(|byte| *byte == 0));
+}
+
+struct Loop(String);
+
+impl Loop {
+    fn attach(file: &std::path::Path) -> Self {
+        let output = Command::new("/usr/sbin/losetup").args(["--find", "--show"]).arg(file).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        Self(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("/usr/sbin/losetup").arg("-d").arg(&self.0).status();
     }
 }
 
