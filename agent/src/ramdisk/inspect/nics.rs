@@ -43,8 +43,10 @@ pub(super) fn describe(
     let place = fs::canonicalize(folder.join("device")).unwrap_or_default();
     let components: Vec<String> =
         place.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    // The machine may have booted through one NIC and be reached through another, whose address it is then.
+    let is_known = boot.address.is_some_and(|own| addresses.values().flatten().any(|address| *address == own));
     let mut addresses = addresses.get(&nic.index).cloned().unwrap_or_default();
-    addresses.extend(boot.address.filter(|own| pxe && !addresses.contains(own)));
+    addresses.extend(boot.address.filter(|_| pxe && !is_known));
     // -1 while there is no link.
     let megabits: u32 = files::number(folder.join("speed")).unwrap_or(0);
     // What virtio sits on is what has ids that mean something.

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use bessemer_protocol::{AddressSource, LinkKind, NetworkConfig};
-use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use rtnetlink::Handle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::{info, warn};
@@ -162,13 +162,20 @@ async fn by_asking(
     }
 }
 
-/// The first address by DHCP of either version; the other version goes on, as a controller may be reached by that one only.
+/// The first address by DHCP of either version; the other version goes on, as a controller may be reached by that one only. Nothing goes on
+/// for a NIC whose first address nobody waits for any more: a second one's default route would take the place of the first.
 async fn first_of_both(links: &Links, interface: &Interface, resolvers: &Resolvers) -> Ready {
-    let mut four = Box::pin(tokio::spawn(by_dhcp4(links.clone(), interface.clone(), resolvers.clone())));
-    let mut six = Box::pin(tokio::spawn(by_dhcp6(links.clone(), interface.clone(), resolvers.clone())));
+    let mut four = by_dhcp4(links.clone(), interface.clone(), resolvers.clone()).boxed().fuse();
+    let mut six = by_dhcp6(links.clone(), interface.clone(), resolvers.clone()).boxed().fuse();
     tokio::select! {
-        Ok(Some(ready)) = &mut four => ready,
-        Ok(Some(ready)) = &mut six => ready,
+        Some(ready) = &mut four => {
+            tokio::spawn(six);
+            ready
+        }
+        Some(ready) = &mut six => {
+            tokio::spawn(four);
+            ready
+        }
         else => std::future::pending().await,
     }
 }
