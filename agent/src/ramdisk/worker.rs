@@ -105,7 +105,7 @@ impl Worker {
     async fn inspect(&self) -> Outcome {
         let places = inspect::Places::real();
         let boot = inspect::Boot { mac: self.uplink.mac.clone(), address: Some(self.uplink.address) };
-        let (neighbours, silent) = self.uplink.lldp.neighbours(&inspect::awaited(places.sys)).await;
+        let (neighbours, silent) = self.uplink.lldp.neighbours(&inspect::awaited(places)).await;
         let addresses = inspect::addresses::read(&self.uplink.handle).await.unwrap_or_else(|error| {
             warn!("addresses of the NICs: {error}");
             BTreeMap::new()

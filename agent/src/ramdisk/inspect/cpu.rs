@@ -34,6 +34,11 @@ pub(super) fn read(sys: &Path, proc: &Path, smbios: &Smbios) -> Cpu {
     cpu
 }
 
+/// Whether the first processor says that a hypervisor stands between it and the machine.
+pub(super) fn is_virtual(proc: &Path) -> bool {
+    parse(&fs::read_to_string(proc.join("cpuinfo")).unwrap_or_default()).flags.iter().any(|flag| flag == "hypervisor")
+}
+
 /// Packages and cores by where the kernel puts each logical processor.
 fn topology(sys: &Path) -> Option<(u32, u32)> {
     let (mut packages, mut cores) = (BTreeSet::new(), BTreeSet::new());

@@ -57,8 +57,13 @@ pub(super) struct Network {
     pub(super) silent: BTreeMap<u32, String>,
 }
 
-/// Interfaces on which to wait for a neighbour to speak.
-pub(super) fn awaited(sys: &Path) -> BTreeSet<u32> {
+/// Interfaces on which to wait for a neighbour to speak: none in a virtual machine, whose NICs are on the host's own bridge whatever their
+/// kind, and which passes no LLDP on (IEEE 802.1Q, table 8-1).
+pub(super) fn awaited(places: Places<'_>) -> BTreeSet<u32> {
+    let sys = places.sys;
+    if cpu::is_virtual(places.proc) {
+        return BTreeSet::new();
+    }
     let nics = identity::physical_nics(sys);
     nics.iter().filter(|nic| nics::may_have_neighbour(sys, nic)).map(|nic| nic.index).collect()
 }
@@ -239,6 +244,20 @@ mod tests {
         assert_eq!((hardware.ram_mebibytes, hardware.nics.len(), hardware.tpm), (0, 0, None));
         assert_eq!(hardware.unread.iter().map(|unread| unread.source.as_str()).collect::<Vec<_>>(), ["smbios"]);
         assert_eq!(hardware.firmware.boot_mode, "legacy");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_switch_in_a_virtual_machine() {
+        let sys = Sys::new();
+        sys.file("class/net/eth0/type", "1\n").file("class/net/eth0/address", "52:54:00:00:00:01\n");
+        sys.file("class/net/eth0/ifindex", "2\n")
+            .file("class/net/eth0/carrier", "1\n")
+            .file("class/net/eth0/device/x", "");
+        let places = Places { sys: sys.path(), proc: sys.path(), dev: sys.path() };
+        sys.file("cpuinfo", "processor : 0\nflags : fpu de\n");
+        assert_eq!(awaited(places), BTreeSet::from([2]));
+        sys.file("cpuinfo", "processor : 0\nflags : fpu de hypervisor\n");
+        assert_eq!(awaited(places), BTreeSet::new());
     }
 
     #[test]
