@@ -79,7 +79,6 @@ fn uefi_http_to_a_uki() {
 }
 
 #[test]
-#[ignore = "half a minute of emulation"]
 fn uefi_pxe_beside_a_dhcp_server_of_somebody_else() {
     inside("paths::uefi_pxe_beside_a_dhcp_server_of_somebody_else", async |artefacts| {
         let mut dnsmasq = Neighbour::join("dnsmasq", "10.77.0.2/24");
@@ -106,7 +105,6 @@ fn uefi_pxe_beside_a_dhcp_server_of_somebody_else() {
 }
 
 #[test]
-#[ignore = "half a minute of emulation"]
 fn uefi_pxe_through_a_relay() {
     inside("paths::uefi_pxe_through_a_relay", async |artefacts| {
         // The machine's own network is behind the relay's host, which routes.
