@@ -1,11 +1,13 @@
 //! DHCP clients and a relay agent of somebody else, through a whole lease: discovered, kept, given back.
 
+use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
 use bessemer_pxe::{BootServer, BootTarget, Interface, Pool, Reach, Subnet};
+use socket2::{Domain, Socket, Type};
 use tokio_util::sync::CancellationToken;
 
 use crate::MAC;
@@ -85,6 +87,26 @@ fn broadcasts(host: &Neighbour) -> u64 {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("IpExt:")).map(str::split_whitespace);
     let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
     names.zip(values).find(|(name, _)| *name == "InBcastPkts").unwrap().1.parse().unwrap()
+}
+
+/// Where the offer to a DISCOVER through `interface` comes from. The kernel usually takes no packet from an address of
+/// its own.
+fn offered_by(interface: &str) -> SocketAddr {
+    assert!(Command::new("sysctl").args(["-qw", "net.ipv4.conf.all.accept_local=1"]).status().unwrap().success());
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
+    socket.bind_device(Some(interface.as_bytes())).unwrap();
+    socket.set_broadcast(true).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    socket.bind(&SocketAddr::from(([0, 0, 0, 0], 68)).into()).unwrap();
+    let mut discover = vec![0; 240];
+    discover[..3].copy_from_slice(&[1, 1, 6]);
+    discover[10] = 0x80; // answers by broadcast
+    discover[28..34].copy_from_slice(&MAC.0);
+    discover[236..].copy_from_slice(&[99, 130, 83, 99]);
+    discover.extend_from_slice(&[53, 1, 1, 255]);
+    let socket = UdpSocket::from(socket);
+    socket.send_to(&discover, "255.255.255.255:67").unwrap();
+    socket.recv_from(&mut [0; 1500]).unwrap().1
 }
 
 #[test]
@@ -191,7 +213,6 @@ fn c149_dhcrelay_takes_answers_with_its_option_in_them() {
 }
 
 /// One server, two interfaces: each link has its subnet, and the answers name the address of the interface that heard.
-/// The second one's configured address is not its first, which the kernel would choose by itself.
 #[test]
 fn each_interface_serves_its_own_subnet() {
     inside("dhcp::each_interface_serves_its_own_subnet", async |artefacts| {
@@ -218,5 +239,8 @@ fn each_interface_serves_its_own_subnet() {
             let udhcpc = Command::new(&artefacts.busybox);
             assert_eq!(lease(udhcpc, interface, "$ip of $serverid").await, expected);
         }
+        // Through the second interface from the second address, though the first is what the kernel would choose.
+        let offer = tokio::task::spawn_blocking(|| offered_by("client1")).await.unwrap();
+        assert_eq!(offer.to_string(), "10.79.0.7:67");
     });
 }
