@@ -76,9 +76,30 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     let root = chosen.name.clone();
     blocking(move || remove_stale_seeds(&root)).await?;
     match Box::pin(onto(&job, &target, identity)).await {
-        Ok(done) => Ok(done.report(chosen)),
+        Ok(done) => {
+            // The kernel mounts no partition of a disk that is held.
+            drop(target);
+            let done = blocking(move || Ok(settle(done, &chosen.name).report(chosen)));
+            done.await
+        }
         Err(error) => Err(scrubbed(target, error).await),
     }
+}
+
+/// What makes a good disk better. Nothing that fails here makes it worse, so that all of it is notes.
+fn settle(mut done: Done, disk: &str) -> Done {
+    match &done.plan.root {
+        Some(root) => done.notes.extend(grow::grow(disk, root).err()),
+        None => done.notes.push("the last partition is no Linux root and stays as it is".to_owned()),
+    }
+    match disk::Target::open(disk) {
+        Ok(target) => done.boot = firmware::set(&target, false),
+        Err(error) => done.notes.push(format!("{disk}: {error}: the boot entry was not set")),
+    }
+    for note in done.notes.iter().chain(&done.boot.notes) {
+        info!("{note}");
+    }
+    done
 }
 
 /// Writes a new seed to the disk that an image is on.
@@ -164,15 +185,7 @@ async fn onto(job: &Job, target: &Arc<disk::Target>, identity: Option<NodeIdenti
         if written.resumed > 0 {
             notes.push(format!("the source was cut {} times and went on", written.resumed));
         }
-        match &plan.root {
-            Some(root) => notes.extend(grow::grow(target.name(), root).err()),
-            None => notes.push("the last partition is no Linux root and stays as it is".to_owned()),
-        }
-        let boot = firmware::set(&target, false);
-        for note in notes.iter().chain(&boot.notes) {
-            info!("{note}");
-        }
-        Ok(Done { written, plan, boot, notes })
+        Ok(Done { written, plan, boot: BootReport::default(), notes })
     })
     .await
 }
