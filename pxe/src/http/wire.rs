@@ -18,7 +18,10 @@ use super::content::Piece;
 /// Pieces in one system call.
 const MOST_SLICES: usize = 16;
 /// Of a file in one system call: a worker is not kept from the other connections for longer.
-const CHUNK: u64 = 1024 * 1024;
+const CHUNK: u64 = 2 * 1024 * 1024;
+
+/// After a short `sendfile`.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A connection.
 pub(super) trait Wire: Send {
@@ -119,8 +122,20 @@ async fn send_file(
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was sent"));
         }
         *sent += written as u64;
+        if written < count {
+            wait_for_room(stream).await;
+        }
     }
     Ok(())
+}
+
+/// The socket is full, and asking it for that once more would cost the kernel as much as sending. Should it have been
+/// short for another reason (a signal), no event tells of room, hence the time.
+async fn wait_for_room(stream: &TcpStream) {
+    let full = || Err::<(), _>(io::Error::from(io::ErrorKind::WouldBlock));
+    if stream.try_io(Interest::WRITABLE, full).is_err() {
+        let _ = timeout(LOOK_AGAIN, stream.writable()).await;
+    }
 }
 
 pub(super) async fn in_time<T>(stall: Duration, step: impl Future<Output = io::Result<T>>) -> io::Result<T> {
