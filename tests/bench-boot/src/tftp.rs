@@ -17,8 +17,11 @@ const IPXE: &str = "/usr/lib/ipxe/snponly.efi";
 const NAME: &str = "ipxe.efi";
 const BLOCK_SIZE: &str = "1468";
 const TOGETHER: usize = 8;
-/// The best of so many: another program's turn on the processor is not what is measured.
-const RUNS: usize = 5;
+/// The servers take turns, and the best of all runs counts: another program's turn on the processor is not what is
+/// measured.
+const ROUNDS: usize = 4;
+const RUNS: usize = 4;
+const ROWS: usize = 5;
 
 /// The file: Debian's iPXE, and what does not compress behind it.
 pub(crate) fn program() -> Result<Bytes> {
@@ -35,20 +38,15 @@ pub(crate) fn program() -> Result<Bytes> {
 pub(crate) fn measure(lab: &Lab) -> Result<()> {
     let files = tempfile::tempdir()?;
     std::fs::write(files.path().join(NAME), program()?)?;
-    let ours = {
-        let _daemon = Daemon::ours(lab)?;
-        let curl = best(|| curl(lab))?;
-        [own(lab, 1, 1)?, own(lab, 64, 1)?, own(lab, 1, TOGETHER)?, own(lab, 64, TOGETHER)?, curl]
-    };
-    let (name, theirs) = {
+    let (mut ours, mut theirs, mut name) = ([0.0; ROWS], [0.0; ROWS], String::new());
+    for _ in 0..ROUNDS {
+        let daemon = Daemon::ours(lab)?;
+        keep_best(&mut ours, rows(lab)?);
+        drop(daemon);
         let daemon = Daemon::dnsmasq(lab, files.path())?;
-        let curl = best(|| curl(lab))?;
-        // It answers a window of 64 with none: the client falls back, as RFC 2347 says.
-        (
-            daemon.name.clone(),
-            [own(lab, 1, 1)?, own(lab, 64, 1)?, own(lab, 1, TOGETHER)?, own(lab, 64, TOGETHER)?, curl],
-        )
-    };
+        keep_best(&mut theirs, rows(lab)?);
+        name.clone_from(&daemon.name);
+    }
     let together = format!("{TOGETHER} clients");
     for ((what, wanted), (ours, theirs)) in [
         ("1 client, no windows".to_owned(), 1.0),
@@ -64,6 +62,15 @@ pub(crate) fn measure(lab: &Lab) -> Result<()> {
         Row::new(SUITE, what, ours, "MB/s").beside(&name, theirs).at_least_times(wanted).print()?;
     }
     Ok(())
+}
+
+/// dnsmasq answers a window of 64 with none: the client falls back, as RFC 2347 says.
+fn rows(lab: &Lab) -> Result<[f64; ROWS]> {
+    Ok([own(lab, 1, 1)?, own(lab, 64, 1)?, own(lab, 1, TOGETHER)?, own(lab, 64, TOGETHER)?, best(|| curl(lab))?])
+}
+
+fn keep_best(best: &mut [f64; ROWS], found: [f64; ROWS]) {
+    best.iter_mut().zip(found).for_each(|(best, found)| *best = best.max(found));
 }
 
 fn best(run: impl Fn() -> Result<f64>) -> Result<f64> {
