@@ -12,6 +12,13 @@ pub(crate) struct FreshKey {
     pub(crate) csr: String,
 }
 
+/// A request for a certificate of a key that there is.
+pub(crate) fn request_of(key: &str) -> Result<String, LinkError> {
+    let failed = |error: rcgen::Error| LinkError::Key(error.to_string());
+    let pair = KeyPair::from_pem(key).map_err(failed)?;
+    CertificateParams::default().serialize_request(&pair).and_then(|request| request.pem()).map_err(failed)
+}
+
 /// Makes a P-256 key. The subject is empty, as the controller ignores it.
 pub(crate) fn fresh() -> Result<FreshKey, LinkError> {
     let pair = KeyPair::generate().map_err(|error| LinkError::Key(error.to_string()))?;

@@ -5,7 +5,9 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use bessemer_protocol::{Down, HEARTBEAT_SECONDS, MAX_LINE, Up, decode_line, encode_line};
+use bessemer_protocol::{
+    Down, Failure, FailureCode, HEARTBEAT_SECONDS, Lines, Outcome, Up, WorkId, decode_line, encode_line,
+};
 use bytes::Bytes;
 use reqwest::Body;
 use tokio::sync::mpsc;
@@ -32,7 +34,7 @@ pub(crate) trait Session {
     fn pending(&mut self) -> Vec<Up>;
     /// Returns when there is something pending that should not wait for the next tick.
     fn changed(&mut self) -> impl Future<Output = ()>;
-    /// One message of the controller.
+    /// One message of the controller; not its refusals, which end the stream.
     fn hear(&mut self, message: Down);
 }
 
@@ -81,9 +83,23 @@ async fn one_stream(controllers: &Controllers, session: &mut impl Session) -> St
             chunk = down.chunk() => match chunk {
                 Ok(Some(chunk)) => {
                     heard = Instant::now();
-                    match lines.feed(&chunk) {
-                        Ok(messages) => messages.into_iter().for_each(|message| session.hear(message)),
-                        Err(reason) => return reason,
+                    lines.feed(&chunk);
+                    loop {
+                        let heard = match lines.next_line() {
+                            Ok(None) => break,
+                            Ok(Some(line)) => understand(line),
+                            Err(error) => return error.to_string(),
+                        };
+                        match heard {
+                            Ok(Heard::Message(Down::Refused(refusal))) => return format!("refused: {}", refusal.message),
+                            Ok(Heard::Message(message)) => session.hear(message),
+                            Ok(Heard::UnknownWork(id)) => {
+                                if let Err(reason) = speaker.say(&unknown_work(id)).await {
+                                    return reason;
+                                }
+                            }
+                            Err(reason) => return reason,
+                        }
                     }
                 }
                 Ok(None) => return "ended by the controller".to_owned(),
@@ -128,46 +144,49 @@ impl Speaker {
     }
 }
 
-/// Cuts chunks into messages.
-#[derive(Default)]
-struct Lines {
-    rest: Vec<u8>,
+/// One line of the controller's. A work item of a kind that this agent does not know is refused by its id; anything else that is unknown ends the
+/// stream.
+fn understand(line: &[u8]) -> Result<Heard, String> {
+    let error = match decode_line(line) {
+        Ok(message) => return Ok(Heard::Message(message)),
+        Err(error) => error,
+    };
+    #[derive(serde::Deserialize)]
+    struct Item {
+        r#type: String,
+        id: WorkId,
+    }
+    match decode_line::<Item>(line) {
+        Ok(item) if item.r#type == "work" => Ok(Heard::UnknownWork(item.id)),
+        _ => Err(error.to_string()),
+    }
 }
 
-impl Lines {
-    fn feed(&mut self, chunk: &[u8]) -> Result<Vec<Down>, String> {
-        let mut messages = Vec::new();
-        self.rest.extend_from_slice(chunk);
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            messages.push(decode_line(&line).map_err(|error| error.to_string())?);
-        }
-        if self.rest.len() > MAX_LINE {
-            return Err(format!("the controller sent a line of more than {MAX_LINE} bytes"));
-        }
-        Ok(messages)
-    }
+enum Heard {
+    Message(Down),
+    UnknownWork(WorkId),
+}
+
+fn unknown_work(work_id: WorkId) -> Up {
+    let message = format!(
+        "agent {} does not know this kind of work, or a part of it: build the ramdisk from the controller's release",
+        crate::VERSION
+    );
+    Up::Result { work_id, outcome: Outcome::Failed(Failure { code: FailureCode::Refused, message }) }
 }
 
 #[cfg(test)]
 mod tests {
-    use bessemer_protocol::WorkId;
-
     use super::*;
 
     #[test]
-    fn messages_come_out_whole_however_the_chunks_fall() {
-        let sent = [Down::Heartbeat, Down::Stored { work_id: WorkId::random() }, Down::Heartbeat];
-        let bytes: Vec<u8> = sent.iter().flat_map(|message| encode_line(message).unwrap()).collect();
-        for size in [1, 7, bytes.len()] {
-            let mut lines = Lines::default();
-            let got: Vec<Down> = bytes.chunks(size).flat_map(|chunk| lines.feed(chunk).unwrap()).collect();
-            assert_eq!(got, sent);
-        }
-    }
-
-    #[test]
-    fn a_line_without_end_is_cut_off() {
-        assert!(Lines::default().feed(&vec![b'x'; MAX_LINE + 1]).is_err());
+    fn work_of_a_newer_controller_is_refused_by_its_id() {
+        let id = WorkId::random();
+        let line = format!("{{\"type\":\"work\",\"id\":\"{id}\",\"work\":{{\"kind\":\"levitate\"}}}}\n");
+        assert!(matches!(understand(line.as_bytes()), Ok(Heard::UnknownWork(unknown)) if unknown == id));
+        assert!(understand(b"{\"type\":\"levitate\"}\n").is_err());
+        assert!(understand(b"{\"type\":\"work\"}\n").is_err());
+        let known = encode_line(&Down::Stored { work_id: id }).unwrap();
+        assert!(matches!(understand(&known), Ok(Heard::Message(Down::Stored { .. }))));
     }
 }

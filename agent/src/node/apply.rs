@@ -13,22 +13,10 @@ use bessemer_protocol::{Bootstrap, NodePhase};
 use serde_json::{Map, Value};
 use tracing::{info, warn};
 
+use super::command::{self, Failed, set};
 use super::journal::{Journal, Step};
-use super::run::{self, RunFailure};
 use super::shell::Shell;
-use super::{Reporter, kubeadm, provider_id};
-
-struct Failed {
-    step: String,
-    cause: String,
-    tail: Vec<String>,
-}
-
-impl Failed {
-    fn new(step: &str, cause: impl std::fmt::Display) -> Self {
-        Self { step: step.to_owned(), cause: cause.to_string(), tail: Vec::new() }
-    }
-}
+use super::{Reporter, provider_id};
 
 /// What is carried out, and where.
 #[derive(Debug, Clone, Copy)]
@@ -52,9 +40,9 @@ pub(super) async fn apply(orders: Orders<'_>, journal: &mut Journal, reporter: &
     }
     let phase = match Box::pin(steps(orders, journal, reporter)).await {
         Ok(()) => NodePhase::Done,
-        Err(Failed { step, cause, tail }) => {
+        Err(Failed { step, cause, tail, log }) => {
             warn!("bootstrap failed at {step}: {cause}");
-            NodePhase::Failed { step, cause, tail, log: None }
+            NodePhase::Failed { step, cause, tail, log }
         }
     };
     if phase == NodePhase::Done {
@@ -97,7 +85,8 @@ async fn steps(orders: Orders<'_>, journal: &mut Journal, reporter: &Reporter) -
                 Step::New => {}
             }
             noted(journal.begin(&step))?;
-            Box::pin(run_step(&step, command, &shell, reporter)).await?;
+            let line = shell.line(&command.line);
+            Box::pin(command::carry_out(&step, &command.words, &line, journal.folder(), reporter)).await?;
             noted(journal.finish(&step))?;
         }
     }
@@ -185,53 +174,6 @@ fn with_provider_id(content: Vec<u8>, id: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-async fn run_step(step: &str, command: &Command, shell: &Shell, reporter: &Reporter) -> Result<(), Failed> {
-    let words = command.words.as_str();
-    let kubeadm = kubeadm::command(words);
-    info!("{step}: {}", super::mask::Masker::default().mask(words.lines().next().unwrap_or_default()));
-    set(
-        reporter,
-        match kubeadm {
-            Some(command) => NodePhase::Kubeadm { command: command.to_owned(), kubeadm_phase: "starting".to_owned() },
-            None => NodePhase::Applying { step: step.to_owned() },
-        },
-    );
-    let mut current = None;
-    let result = run::run(&shell.line(&command.line), |line| {
-        info!("{line}");
-        if let Some((command, phase)) = kubeadm.zip(kubeadm::phase(line))
-            && current.as_deref() != Some(phase)
-        {
-            current = Some(phase.to_owned());
-            set(reporter, NodePhase::Kubeadm { command: command.to_owned(), kubeadm_phase: phase.to_owned() });
-        }
-    })
-    .await;
-    result.map_err(|RunFailure { how, tail }| {
-        let known = kubeadm.and_then(|_| kubeadm::cause(&tail));
-        let (phase, cause) = known.unwrap_or_else(|| (None, format!("{}: {how}", first_word(words))));
-        let step = match kubeadm {
-            Some(command) => {
-                format!("kubeadm {command} {}", phase.or(current).unwrap_or_default()).trim_end().to_owned()
-            }
-            None => step.to_owned(),
-        };
-        Failed { step, cause, tail }
-    })
-}
-
-fn first_word(words: &str) -> &str {
-    words.split_whitespace().next().unwrap_or("command")
-}
-
-fn set(reporter: &Reporter, phase: NodePhase) {
-    reporter.send_if_modified(|report| {
-        let changed = report.phase != phase;
-        report.phase = phase;
-        changed
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -315,20 +257,6 @@ mod tests {
         let phase = applied(folder.path(), "#cloud-config\nruncmd:\n- touch DIR/ran\n").await;
         assert!(matches!(phase, NodePhase::Failed { step, .. } if step == "runcmd/0"));
         assert!(!folder.path().join("ran").exists());
-    }
-
-    #[tokio::test]
-    async fn kubeadms_own_words_become_the_reason() {
-        let folder = tempfile::tempdir().unwrap();
-        let script = folder.path().join("kubeadm");
-        std::fs::write(&script, "#!/bin/sh\necho '[preflight] Running'\necho '[certs] x'\necho 'error execution phase certs: no space left' >&2\nexit 1\n").unwrap();
-        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        match applied(folder.path(), "#cloud-config\nruncmd:\n- DIR/kubeadm init --config x\n").await {
-            NodePhase::Failed { step, cause, .. } => {
-                assert_eq!((step.as_str(), cause.as_str()), ("kubeadm init certs", "no space left"));
-            }
-            other => panic!("{other:?}"),
-        }
     }
 
     #[tokio::test]

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bessemer_protocol::{Bootstrap, NodeIdentity, NodePhase, NodeReport};
+use bessemer_protocol::{Bootstrap, BootstrapDelivery, NodeIdentity, NodePhase, NodeReport};
 use serde_json::{Map, Value};
-use tokio::sync::watch;
+use tokio::sync::watch::Sender;
 use tracing::{error, info, warn};
 
 use crate::backoff::Backoff;
@@ -18,15 +18,20 @@ use crate::link::{Controllers, LinkError, stream};
 mod addresses;
 mod apply;
 mod by_hand;
+mod command;
 mod host;
+mod identity;
 mod journal;
 mod kubeadm;
 mod mask;
+mod preflight;
 mod provider_id;
+mod renewal;
 mod run;
 mod seed;
 mod session;
 mod shell;
+mod watch;
 
 pub(crate) use by_hand::run as run_by_hand;
 
@@ -35,9 +40,6 @@ const RUN: &str = "/run/bessemer";
 
 /// Where the journal of done steps is.
 const STATE: &str = "/var/lib/bessemer";
-
-/// How often the host's addresses are read again; a change is reported at once.
-const ADDRESS_PERIOD: Duration = Duration::from_secs(20);
 
 /// Why there is no node role.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +53,7 @@ enum StartError {
 }
 
 /// The report as it grows; whoever wants to tell something changes it.
-type Reporter = Arc<watch::Sender<NodeReport>>;
+type Reporter = Arc<Sender<NodeReport>>;
 
 /// Runs until the service is stopped. The service manager starts it again when it fails.
 pub(crate) fn run() -> ExitCode {
@@ -70,21 +72,50 @@ pub(crate) fn run() -> ExitCode {
 }
 
 async fn serve() -> Result<std::convert::Infallible, StartError> {
-    let seed::Found { identity, meta_data, .. } = seed::read(Path::new("/sys"), Path::new("/dev"))?;
+    let state = Path::new(STATE);
+    let (mut identity, meta_data) = identity::read(state, Path::new("/sys"), Path::new("/dev"))?;
     host::take_name(Path::new("/"), &identity.hostname);
     host::grow_root();
-    let credentials = Some((identity.certificate.as_str(), identity.key.as_str()));
-    let controllers = Arc::new(Controllers::new(&identity.controllers, &identity.ca, credentials)?);
     let report = NodeReport {
         hostname: identity.hostname.clone(),
         addresses: addresses::read(&identity.hostname).await,
+        boot_id: watch::boot_id(),
         ..NodeReport::default()
     };
-    let reporter: Reporter = Arc::new(watch::Sender::new(report));
-    tokio::spawn(Box::pin(bootstrap(identity.clone(), meta_data, Arc::clone(&controllers), Arc::clone(&reporter))));
-    tokio::spawn(watch_addresses(identity.hostname, Arc::clone(&reporter)));
+    let reporter: Reporter = Arc::new(Sender::new(report));
+    tokio::spawn(watch::addresses(identity.hostname.clone(), Arc::clone(&reporter)));
+    tokio::spawn(watch::kubelet(Arc::clone(&reporter)));
+    if renewal::has_expired(&identity) {
+        identity = renewal::renewed(&identity).await?;
+        keep(state, &identity);
+    }
+    if identity.delivery == BootstrapDelivery::Agent {
+        let controllers = controllers(&identity)?;
+        tokio::spawn(Box::pin(bootstrap(identity.clone(), meta_data, controllers, Arc::clone(&reporter))));
+    }
     let mut session = session::NodeSession::new(crate::identity::read(Path::new("/sys")), reporter.subscribe());
-    Ok(stream::keep_open(&controllers, &mut session).await)
+    let mut told = session.told();
+    loop {
+        let controllers = controllers(&identity)?;
+        // Whatever ends the wait ends the stream; another one is opened with what is new.
+        identity = tokio::select! {
+            never = stream::keep_open(&controllers, &mut session) => match never {},
+            renewed = renewal::renewed(&identity) => renewed?,
+            updated = session::updated(&mut told, &identity) => updated,
+        };
+        keep(state, &identity);
+    }
+}
+
+fn controllers(identity: &NodeIdentity) -> Result<Arc<Controllers>, LinkError> {
+    let credentials = Some((identity.certificate.as_str(), identity.key.as_str()));
+    Controllers::new(&identity.controllers, &identity.ca, credentials).map(Arc::new)
+}
+
+fn keep(state: &Path, identity: &NodeIdentity) {
+    if let Err(error) = identity::keep(state, identity) {
+        warn!("{}: {error}: what the controller said is asked for again after a restart", state.display());
+    }
 }
 
 /// Fetches the bootstrap data, however long it takes to be ready, and applies it. Once it ended, the data is not asked for again: it holds
@@ -157,18 +188,4 @@ fn fail(reporter: &Reporter, step: &str, cause: String) {
     warn!("{step}: {cause}");
     let failed = NodePhase::Failed { step: step.to_owned(), cause, tail: Vec::new(), log: None };
     reporter.send_modify(|report| report.phase = failed);
-}
-
-async fn watch_addresses(hostname: String, reporter: Reporter) {
-    loop {
-        tokio::time::sleep(ADDRESS_PERIOD).await;
-        let addresses = addresses::read(&hostname).await;
-        reporter.send_if_modified(|report| {
-            let changed = report.addresses != addresses;
-            if changed {
-                report.addresses = addresses;
-            }
-            changed
-        });
-    }
 }

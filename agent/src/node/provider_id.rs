@@ -20,7 +20,7 @@ pub(super) fn add(content: &str, provider_id: &str) -> Result<String, ProviderId
 }
 
 /// As kubeadm does it: a line that starts with three dashes.
-fn split(content: &str) -> Vec<String> {
+pub(super) fn split(content: &str) -> Vec<String> {
     let mut documents = vec![String::new()];
     for line in content.split_inclusive('\n') {
         if line.trim_end() == "---" {

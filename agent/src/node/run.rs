@@ -1,6 +1,5 @@
 //! Running one command of a cloud-config: its output line by line, its end, and a deadline.
 
-use std::collections::VecDeque;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -16,9 +15,6 @@ use super::mask::Masker;
 /// kubeadm takes minutes on slow machines, and nothing else should take as long.
 pub(super) const DEADLINE: Duration = Duration::from_secs(20 * 60);
 
-/// Lines kept for a failure.
-const TAIL: usize = 20;
-
 /// Longest line that is kept, in characters.
 const LONGEST_LINE: usize = 500;
 
@@ -29,15 +25,13 @@ const LONGEST_READ: u64 = 64 * 1024;
 const GRACE: Duration = Duration::from_millis(200);
 
 /// What systemd gives its services is too short for Kubernetes.
-const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A command that did not end well.
 #[derive(Debug)]
 pub(super) struct RunFailure {
     /// How it ended.
     pub(super) how: String,
-    /// Its last lines, masked.
-    pub(super) tail: Vec<String>,
 }
 
 /// Has the shell run `line` to its end. `heard` gets each line of output, masked.
@@ -46,16 +40,15 @@ pub(super) async fn run(line: &str, heard: impl FnMut(&str)) -> Result<(), RunFa
 }
 
 async fn run_within(deadline: Duration, line: &str, mut heard: impl FnMut(&str)) -> Result<(), RunFailure> {
-    let mut tail = VecDeque::new();
-    let how = match tokio::time::timeout(deadline, Box::pin(attend(line, &mut tail, &mut heard))).await {
+    let how = match tokio::time::timeout(deadline, Box::pin(attend(line, &mut heard))).await {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(how)) => how,
         Err(_) => format!("did not end within {} min", deadline.as_secs() / 60),
     };
-    Err(RunFailure { how, tail: tail.into() })
+    Err(RunFailure { how })
 }
 
-async fn attend(line: &str, tail: &mut VecDeque<String>, heard: &mut impl FnMut(&str)) -> Result<(), String> {
+async fn attend(line: &str, heard: &mut impl FnMut(&str)) -> Result<(), String> {
     let mut process = Command::new("/bin/sh");
     process
         .arg("-c")
@@ -80,15 +73,13 @@ async fn attend(line: &str, tail: &mut VecDeque<String>, heard: &mut impl FnMut(
     }
     let mut masker = Masker::default();
     let mut listen = |line: String| {
-        let masked: String =
-            masker.mask(&line).chars().take(LONGEST_LINE).filter(|c| !c.is_control() || *c == '\t').collect();
+        let masked: String = masker
+            .mask(&without_colours(&line))
+            .chars()
+            .take(LONGEST_LINE)
+            .filter(|c| !c.is_control() || *c == '\t')
+            .collect();
         heard(&masked);
-        if !masked.trim().is_empty() {
-            tail.push_back(masked);
-        }
-        if tail.len() > TAIL {
-            tail.pop_front();
-        }
     };
     // A command may leave something running that keeps its output open: what counts is its own end.
     let status = loop {
@@ -121,6 +112,19 @@ impl Drop for Group {
     }
 }
 
+/// A line without the sequences by which programs colour a terminal.
+fn without_colours(line: &str) -> String {
+    let mut rest = line;
+    let mut plain = String::with_capacity(line.len());
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        rest = rest.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest);
+    }
+    plain.push_str(rest);
+    plain
+}
+
 async fn forward(stream: impl AsyncRead + Unpin, to: mpsc::Sender<String>) {
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
@@ -151,9 +155,7 @@ mod tests {
         let mut sorted = lines.clone();
         sorted.sort();
         assert_eq!(sorted, ["one", "two"]);
-        let failure = result.unwrap_err();
-        assert_eq!(failure.how, "ended with exit status: 3");
-        assert_eq!(failure.tail.len(), 2);
+        assert_eq!(result.unwrap_err().how, "ended with exit status: 3");
         let (lines, result) = output("'echo' 'a  b'").await;
         assert!(result.is_ok());
         assert_eq!(lines, ["a  b"]);
@@ -203,14 +205,5 @@ mod tests {
         assert!(result.is_ok());
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert_eq!(lines[1], "next");
-    }
-
-    #[tokio::test]
-    async fn the_tail_is_short_and_holds_no_secret() {
-        let (_, result) =
-            output("for i in $(seq 100); do echo line $i; done; echo --token abcdef.0123456789abcdef; false").await;
-        let tail = result.unwrap_err().tail;
-        assert_eq!(tail.len(), TAIL);
-        assert_eq!(tail.last().unwrap(), "--token ***");
     }
 }

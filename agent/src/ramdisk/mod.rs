@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bessemer_protocol::{BOOT_CONFIG_PATH, BootConfig, LeaveHow};
+use bessemer_protocol::{BOOT_CONFIG_PATH, BootConfig, HardwareIdentity, LeaveHow};
 use tokio::sync::mpsc;
 use tracing::{error, info};
 
@@ -20,6 +20,7 @@ use crate::{console, identity};
 
 mod clock;
 mod deploy;
+mod discover;
 mod erase;
 mod hints;
 mod inspect;
@@ -49,6 +50,12 @@ enum StartError {
     Network(#[from] network::NetworkError),
     #[error("enrolment: {0}")]
     Enrol(LinkError),
+    #[error("inspection ended: {0}")]
+    Inspection(String),
+    #[error("reporting the hardware: {0}")]
+    Discovery(LinkError),
+    #[error("this machine is not known here and its hardware was reported: register it as a BareMetalHost")]
+    Unknown,
 }
 
 /// Never returns as PID 1: the machine restarts or goes off.
@@ -99,6 +106,9 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
     let uplink = Box::pin(network::bring_up(sys, config.network.as_ref(), network::boot_nic().as_deref())).await?;
     info!("{} has {}/{}", uplink.name, uplink.address, uplink.prefix);
     let identity = identity::read(sys);
+    if config.token.is_empty() {
+        return Err(Box::pin(discovered(&config, identity, &uplink)).await);
+    }
     let enrolled = enrol::enrol(&config, identity.clone()).await.map_err(StartError::Enrol)?;
     info!("enrolled as host {} for boot {}", enrolled.host, config.boot_id);
 
@@ -117,6 +127,18 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
     tokio::spawn(Box::pin(worker.run(queue)));
     let mut session = RamdiskSession::new(identity, items, work);
     Ok(stream::keep_open(&controllers, &mut session).await)
+}
+
+/// Says what this machine is, and then why there is nothing more to do.
+async fn discovered(config: &BootConfig, identity: HardwareIdentity, uplink: &network::Uplink) -> StartError {
+    let hardware = match worker::inspect_all(uplink).await {
+        Ok(hardware) => hardware,
+        Err(error) => return StartError::Inspection(error.to_string()),
+    };
+    match discover::report(config, identity, hardware).await {
+        Ok(()) => StartError::Unknown,
+        Err(error) => StartError::Discovery(error),
+    }
 }
 
 fn read_config() -> Result<BootConfig, StartError> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bessemer_protocol::{
-    BootConfig, Failure, FailureCode, HostId, LeaveHow, LeaveReport, Outcome, Report, Work, WorkId, WorkItem,
+    BootConfig, Failure, FailureCode, HardwareDetails, HostId, LeaveHow, LeaveReport, Outcome, Report, Work, WorkId,
+    WorkItem,
 };
 use tokio::sync::mpsc;
 use tracing::{info, warn};
@@ -103,18 +104,7 @@ impl Worker {
     }
 
     async fn inspect(&self) -> Outcome {
-        let places = inspect::Places::real();
-        let boot = inspect::Boot { mac: self.uplink.mac.clone(), address: Some(self.uplink.address) };
-        let (neighbours, silent) = self.uplink.lldp.neighbours(&inspect::awaited(places)).await;
-        let addresses = inspect::addresses::read(&self.uplink.handle).await.unwrap_or_else(|error| {
-            warn!("addresses of the NICs: {error}");
-            BTreeMap::new()
-        });
-        if let Err(error) = mounts::mount_firmware_variables(places.sys) {
-            warn!("firmware's variables: {error}; secure boot stays unknown");
-        }
-        let network = inspect::Network { addresses, neighbours, silent };
-        match tokio::task::spawn_blocking(move || inspect::inspect(places, &boot, &network)).await {
+        match inspect_all(&self.uplink).await {
             Ok(hardware) => Outcome::Done { report: Report::Inspected { hardware: Box::new(hardware) } },
             Err(error) => failed(FailureCode::Internal, format!("inspection ended: {error}")),
         }
@@ -134,6 +124,22 @@ impl Worker {
         let _ = tokio::task::spawn_blocking(move || leave::leave(how)).await;
         failed(FailureCode::Internal, format!("the kernel does not {how:?}"))
     }
+}
+
+/// The whole inventory of this machine, which came up through `uplink`.
+pub(super) async fn inspect_all(uplink: &Uplink) -> Result<HardwareDetails, tokio::task::JoinError> {
+    let places = inspect::Places::real();
+    let boot = inspect::Boot { mac: uplink.mac.clone(), address: Some(uplink.address) };
+    let (neighbours, silent) = uplink.lldp.neighbours(&inspect::awaited(places)).await;
+    let addresses = inspect::addresses::read(&uplink.handle).await.unwrap_or_else(|error| {
+        warn!("addresses of the NICs: {error}");
+        BTreeMap::new()
+    });
+    if let Err(error) = mounts::mount_firmware_variables(places.sys) {
+        warn!("firmware's variables: {error}; secure boot stays unknown");
+    }
+    let network = inspect::Network { addresses, neighbours, silent };
+    tokio::task::spawn_blocking(move || inspect::inspect(places, &boot, &network)).await
 }
 
 /// Why `item` must not be touched by this host at `now` (the controller's, in seconds since the epoch).

@@ -150,12 +150,7 @@ pub fn build(spec: &OsImageSpec, progress: &mut dyn FnMut(&str)) -> Result<OsIma
     };
     let entry = spec.cache.entry("os-image", &image_key, KEPT_IMAGES, |partial| {
         host::check(spec.cache.root(), spec.format)?;
-        let root = spec.cache.entry("os-root", &root_key, KEPT, |partial| {
-            let debian = spec.cache.entry("os-debian", &debian_key, KEPT, |partial| {
-                timed(progress, "Debian's root file system", || debian::build(spec, partial))
-            })?;
-            timed(progress, &format!("the root {}", spec.name), || root::build(spec, &debian, partial))
-        })?;
+        let root = root_stage(spec, &debian_key, &root_key, progress)?;
         let what = format!("the {} image {}", spec.format.extension(), spec.name);
         timed(progress, &what, || {
             let raw = partial.join("disk.raw");
@@ -164,6 +159,33 @@ pub fn build(spec: &OsImageSpec, progress: &mut dyn FnMut(&str)) -> Result<OsIma
         })
     })?;
     format::read(&entry, spec.format, spec.sector)
+}
+
+/// The root file system of an image as a folder, without the agent: a host for tests that need no machine. It is shared
+/// by all who ask and must not be written to. `progress` and errors are as of [`build`].
+pub fn root_folder(spec: &OsImageSpec, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, OsImageError> {
+    let debian_key = debian::fingerprint(spec);
+    let root_key = root::fingerprint(spec)?;
+    spec.cache.entry("os-folder", &root_key, 1, |partial| {
+        host::check(spec.cache.root(), spec.format)?;
+        let root = root_stage(spec, &debian_key, &root_key, progress)?;
+        timed(progress, "the root as a folder", || root::unpack(&root::Root::in_entry(&root), partial))
+    })
+}
+
+/// Debian with what the image is for.
+fn root_stage(
+    spec: &OsImageSpec,
+    debian_key: &str,
+    root_key: &str,
+    progress: &mut dyn FnMut(&str),
+) -> Result<PathBuf, OsImageError> {
+    spec.cache.entry("os-root", root_key, KEPT, |partial| {
+        let debian = spec.cache.entry("os-debian", debian_key, KEPT, |partial| {
+            timed(progress, "Debian's root file system", || debian::build(spec, partial))
+        })?;
+        timed(progress, &format!("the root {}", spec.name), || root::build(spec, &debian, partial))
+    })
 }
 
 /// Runs one stage and tells how long it took.

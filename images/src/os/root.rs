@@ -92,6 +92,14 @@ pub(super) fn build(spec: &OsImageSpec, debian: &Path, partial: &Path) -> Result
     fs::remove_dir_all(&root).map_err(OsImageError::io("remove", &root))
 }
 
+/// Puts what is in the root into the folder `to`, without a mount.
+pub(super) fn unpack(root: &Root, to: &Path) -> Result<(), OsImageError> {
+    Tool::new("debugfs", LIMIT).arg("-R").arg(format!("rdump / {}", super::text(to))).arg(&root.file_system).run()?;
+    // debugfs reports success whatever its commands did.
+    let last = to.join("var/log");
+    if last.is_dir() { Ok(()) } else { Err(OsImageError::Absent(super::text(&last).into_owned())) }
+}
+
 /// Moves out of the root what is read from the EFI system partition; it is not kept twice.
 fn take_boot_files(root: &Path, files: &Root) -> Result<(), OsImageError> {
     let boot = root.join("boot");
