@@ -119,10 +119,7 @@ async fn run(kubernetes: &Path) {
     let programs = kubernetes.to_owned();
     // The image that the other tests deploy: what is built for them is built for this one.
     let cache = Cache::from_env().unwrap();
-    let spec = OsImageSpec {
-        agent: None,
-        ..OsImageSpec::kubernetes(programs, VERSION.into(), PathBuf::new(), Variant::Cloud, cache)
-    };
+    let spec = OsImageSpec::kubernetes(programs, VERSION.into(), PathBuf::new(), Variant::Cloud, cache);
     let root = os::root_folder(&spec, &mut |line| println!("{line}")).unwrap();
     let base = Base::new(root, env!("CARGO_BIN_EXE_bessemer-agent"));
     let folder = tempfile::tempdir().unwrap();

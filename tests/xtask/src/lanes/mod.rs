@@ -77,9 +77,9 @@ impl Lane {
     /// The longest it may take.
     fn limit(self, long: bool) -> Duration {
         let minutes = match self {
-            Self::Unit | Self::Lint | Self::Agent => 15,
+            Self::Unit | Self::Lint => 15,
             // twenty, and Kubernetes from nothing
-            Self::Api => 40,
+            Self::Api | Self::Agent => 40,
             Self::Bmc => 15,
             Self::Boot | Self::Hosts | Self::Capi => 10,
             Self::Rack => 65,
@@ -92,7 +92,8 @@ impl Lane {
         match self {
             Self::Lint => Duration::from_secs(4 * 60),
             Self::Api => Duration::from_secs(4 * 60) + artefacts::kubernetes_estimate(),
-            Self::Unit | Self::Agent => Duration::from_secs(2 * 60),
+            Self::Unit => Duration::from_secs(2 * 60),
+            Self::Agent => Duration::from_secs(4 * 60) + artefacts::kubernetes_estimate(),
             Self::Bmc => Duration::from_secs(5 * 60),
             Self::Boot | Self::Hosts | Self::Capi => Duration::from_secs(60),
             Self::Rack => artefacts::estimate(workspace).0 + demo::PATH_ESTIMATE + rack::FAILURES_ESTIMATE,
@@ -123,6 +124,11 @@ impl Lane {
                 ("BESSEMER_TEST_KUBERNETES", programs.clone()),
                 (kubernetes::BINARIES_VARIABLE, programs),
             ]);
+        }
+        if self == Self::Agent && !run.long {
+            // for hosts in namespaces; those in machines take ten minutes more
+            let programs = kubernetes::ensure(&run.workspace.root, Minor::Current, until)?.dir;
+            how.environment.push((kubernetes::BINARIES_VARIABLE, programs));
         }
         if self == Self::Api && run.long {
             let previous = kubernetes::ensure(&run.workspace.root, Minor::Previous, until)?.dir;
