@@ -136,8 +136,10 @@ mod tests {
             let port = listener.local_addr().unwrap().port();
             let server = tokio::spawn(async move {
                 let (mut stream, _) = listener.accept().await.unwrap();
-                let mut asked = [0; 16];
-                stream.read_exact(&mut asked).await.unwrap();
+                let mut asked = Vec::new();
+                while !asked.ends_with(b"\r\n\r\n") {
+                    asked.push(stream.read_u8().await.unwrap());
+                }
                 stream.write_all(answer.as_bytes()).await.unwrap();
             });
             let found = health(port).await;
