@@ -33,8 +33,9 @@ pub(super) fn load_for_hardware(sys: &Path, folder: &Path) {
         }
         for module in new.iter().flat_map(|alias| catalogue.matching(alias)) {
             for name in catalogue.with_dependencies(&module) {
-                if loaded.insert(name.clone()) {
-                    load(&folder.join(format!("{name}.ko")));
+                if loaded.insert(name.clone()) && !load(&folder.join(format!("{name}.ko"))) {
+                    // It may be asked for again when what it lacked is there.
+                    loaded.remove(&name);
                 }
             }
         }

@@ -108,8 +108,17 @@ pub struct Machine {
 impl Machine {
     /// Boots with `config` as overlay. `disk` must exist.
     pub fn boot(folder: &Path, config: &BootConfig, disk: &Path) -> Self {
+        Self::boot_variant(Variant::Cloud, folder, config, disk, &[])
+    }
+
+    /// The same with the drivers of servers, and more of QEMU's arguments.
+    pub fn boot_server(folder: &Path, config: &BootConfig, disk: &Path, more: &[&str]) -> Self {
+        Self::boot_variant(Variant::Server, folder, config, disk, more)
+    }
+
+    fn boot_variant(variant: Variant, folder: &Path, config: &BootConfig, disk: &Path, more: &[&str]) -> Self {
         let spec = RamdiskSpec {
-            variant: Variant::Cloud,
+            variant,
             agent: agent(folder),
             firmware: None,
             out_dir: folder.join("ramdisk"),
@@ -131,7 +140,8 @@ impl Machine {
             .arg(&built.vmlinuz)
             .arg("-initrd")
             .arg(&with_overlay)
-            .args(["-append", "console=ttyS0 panic=-1 BOOTIF=01-52-54-00-00-00-01"]);
+            .args(["-append", "console=ttyS0 panic=-1 BOOTIF=01-52-54-00-00-00-01"])
+            .args(more);
         Self { qemu: qemu.spawn().unwrap(), console: folder.join(CONSOLE), started: Instant::now() }
     }
 

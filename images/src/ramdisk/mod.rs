@@ -25,7 +25,7 @@ const COMPRESSION_LEVEL: i32 = 19;
 const KEPT: usize = 4;
 
 /// Changes when the layout of a cache entry or of the archive of drivers does.
-const RECIPE: &str = "2";
+const RECIPE: &str = "3";
 
 const VMLINUZ: &str = "vmlinuz";
 const DRIVERS: &str = "drivers.cpio.zst";

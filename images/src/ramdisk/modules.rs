@@ -33,6 +33,8 @@ struct Info {
     depends: Vec<String>,
     /// Other modules that this one asks for at run time, or that should be there before it.
     soft: Vec<String>,
+    /// Wanted beside it, but only once it is there.
+    after: Vec<String>,
     firmware: Vec<String>,
 }
 
@@ -59,7 +61,7 @@ pub(super) fn select(
         };
         let info = info(&content).ok_or_else(|| problem(format!("module {name} says nothing of itself")))?;
         open.extend(info.depends.iter().cloned().map(|name| (name, true)));
-        open.extend(info.soft.iter().cloned().map(|name| (name, false)));
+        open.extend(info.soft.iter().chain(&info.after).cloned().map(|name| (name, false)));
         known.insert(name.clone(), info);
         selection.files.insert(name, content);
     }
@@ -115,7 +117,15 @@ fn info(module: &[u8]) -> Option<Info> {
             }
             // `pre: NAME… post: NAME…`
             Some(("softdep", names)) => {
-                info.soft.extend(names.split_whitespace().filter(|name| !name.ends_with(':')).map(kernel_name));
+                let mut is_after = false;
+                for name in names.split_whitespace() {
+                    match name {
+                        "pre:" => is_after = false,
+                        "post:" => is_after = true,
+                        name if is_after => info.after.push(kernel_name(name)),
+                        name => info.soft.push(kernel_name(name)),
+                    }
+                }
             }
             Some(("firmware", name)) => info.firmware.push(name.to_owned()),
             _ => {}
