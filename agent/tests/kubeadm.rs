@@ -152,15 +152,13 @@ async fn run(kubernetes: &Path) {
     let worker_host = Host::start(folder.path(), &base, &spec);
     site.serve(&worker, Join::of(&cluster).cloud_config("worker"));
     let mut wrong = Vec::new();
-    let mut number = 20;
-    for broken in broken(&cluster) {
+    for (number, broken) in (20..).zip(broken(&cluster)) {
         let identity = site.deployed(broken.name).await;
         let spec =
             Spec { name: broken.name, number, identity: Some(identity.clone()), images: false, setup: broken.setup };
         let host = Host::start(folder.path(), &base, &spec);
         site.serve(&identity, broken.data.clone());
         wrong.push((broken, identity, host));
-        number += 1;
     }
     let report = site.report(&worker, PATIENCE, ended).await;
     say(&format!("kubeadm join: {report:?}"));

@@ -162,6 +162,7 @@ fn understand(line: &[u8]) -> Result<Heard, String> {
     }
 }
 
+#[expect(clippy::large_enum_variant, reason = "one is in memory at a time, and a box would be in the reader's way")]
 enum Heard {
     Message(Down),
     UnknownWork(WorkId),
