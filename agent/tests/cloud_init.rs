@@ -63,7 +63,7 @@ const IGNORED: [&str; 25] = [
 ];
 
 const OURS: &str = "/usr/local/bin/bessemer-agent apply --user-data /var/lib/cloud/seed/nocloud/user-data --meta-data /var/lib/cloud/seed/nocloud/meta-data";
-const THEIRS: &str = "cloud-init init > /dev/null; cloud-init modules --mode config > /dev/null; cloud-init modules --mode final > /dev/null; cat /run/cloud-init/result.json /run/cloud-init/status.json; true";
+const THEIRS: &str = "python3 /usr/local/bin/all_stages.py > /dev/null; cat /run/cloud-init/result.json /run/cloud-init/status.json; true";
 
 fn carried_out(root: &Path, document: &[u8], script: &str) -> (Tree, String) {
     let copy = debian::Copy::of(root);
@@ -72,6 +72,7 @@ fn carried_out(root: &Path, document: &[u8], script: &str) -> (Tree, String) {
     copy.put("/etc/cloud/cloud.cfg.d/99_test.cfg", CLOUD_CFG.as_bytes(), 0o644);
     copy.put("/usr/local/bin/kubeadm", KUBEADM.as_bytes(), 0o755);
     copy.put("/usr/local/bin/bessemer-agent", &fs::read(env!("CARGO_BIN_EXE_bessemer-agent")).unwrap(), 0o755);
+    copy.put("/usr/local/bin/all_stages.py", include_bytes!("cloud_init/all_stages.py"), 0o644);
     // what a running systemd shows itself by
     copy.put("/run/systemd/system/.there", b"", 0o644);
     let output = copy.run(script);

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use bessemer_protocol::NodeIdentity;
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tracing::warn;
 
 use super::seed::{self, Found, SeedError};
@@ -15,17 +15,17 @@ use super::seed::{self, Found, SeedError};
 /// The file beside the journal.
 const FILE: &str = "identity.json";
 
-/// The identity to use, and the meta data that goes with it. `state` is where the journal is.
-pub(super) fn read(state: &Path, sys: &Path, dev: &Path) -> Result<(NodeIdentity, Map<String, Value>), SeedError> {
+/// The identity to use, and what lies beside it on the seed. `state` is where the journal is.
+pub(super) fn read(state: &Path, sys: &Path, dev: &Path) -> Result<Found, SeedError> {
     let kept = kept(&state.join(FILE));
     match (seed::read(sys, dev), kept) {
-        (Err(SeedError::Missing), Some(kept)) => Ok((kept, Map::new())),
-        (Ok(Found { identity, meta_data, .. }), Some(kept))
-            if (kept.host_id, &kept.claim) == (identity.host_id, &identity.claim) =>
-        {
-            Ok((kept, meta_data))
+        (Err(SeedError::Missing), Some(identity)) => {
+            Ok(Found { identity, meta_data: Map::new(), network_data: None })
         }
-        (seed, _) => seed.map(|Found { identity, meta_data, .. }| (identity, meta_data)),
+        (Ok(seed), Some(kept)) if (kept.host_id, &kept.claim) == (seed.identity.host_id, &seed.identity.claim) => {
+            Ok(Found { identity: kept, ..seed })
+        }
+        (seed, _) => seed,
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
             delivery: BootstrapDelivery::Agent,
         };
         keep(folder.path(), &identity).unwrap();
-        assert_eq!(read().unwrap(), (identity, Map::new()));
+        assert_eq!(read().unwrap(), Found { identity, meta_data: Map::new(), network_data: None });
         let mode =
             std::os::unix::fs::PermissionsExt::mode(&fs::metadata(folder.path().join(FILE)).unwrap().permissions());
         assert_eq!(mode & 0o777, 0o600);

@@ -18,12 +18,14 @@ use crate::link::{Controllers, LinkError, stream};
 mod addresses;
 mod apply;
 mod by_hand;
+mod cloud_init;
 mod command;
 mod host;
 mod identity;
 mod journal;
 mod kubeadm;
 mod mask;
+mod network;
 mod preflight;
 mod provider_id;
 mod renewal;
@@ -32,6 +34,8 @@ mod seed;
 mod session;
 mod shell;
 mod watch;
+
+use seed::Found;
 
 pub(crate) use by_hand::run as run_by_hand;
 
@@ -73,7 +77,8 @@ pub(crate) fn run() -> ExitCode {
 
 async fn serve() -> Result<std::convert::Infallible, StartError> {
     let state = Path::new(STATE);
-    let (mut identity, meta_data) = identity::read(state, Path::new("/sys"), Path::new("/dev"))?;
+    let Found { mut identity, meta_data, network_data } =
+        identity::read(state, Path::new("/sys"), Path::new("/dev"))?;
     host::take_name(Path::new("/"), &identity.hostname);
     host::grow_root();
     let report = NodeReport {
@@ -83,15 +88,28 @@ async fn serve() -> Result<std::convert::Infallible, StartError> {
         ..NodeReport::default()
     };
     let reporter: Reporter = Arc::new(Sender::new(report));
+    if let Some(data) = network_data {
+        let (root, sys) = (Path::new("/"), Path::new("/sys"));
+        let configured = move || network::configure(&data, root, sys, &bessemer_cloud_config::RealPrograms);
+        let said = tokio::task::spawn_blocking(configured).await.unwrap_or_else(|error| vec![error.to_string()]);
+        said.iter().for_each(|line| warn!("{line}"));
+        reporter.send_modify(|report| report.warnings.extend(said));
+    }
     tokio::spawn(watch::addresses(identity.hostname.clone(), Arc::clone(&reporter)));
     tokio::spawn(watch::kubelet(Arc::clone(&reporter)));
     if renewal::has_expired(&identity) {
         identity = renewal::renewed(&identity).await?;
         keep(state, &identity);
     }
-    if identity.delivery == BootstrapDelivery::Agent {
-        let controllers = controllers(&identity)?;
-        tokio::spawn(Box::pin(bootstrap(identity.clone(), meta_data, controllers, Arc::clone(&reporter))));
+    match identity.delivery {
+        BootstrapDelivery::Agent => {
+            let controllers = controllers(&identity)?;
+            tokio::spawn(Box::pin(bootstrap(identity.clone(), meta_data, controllers, Arc::clone(&reporter))));
+        }
+        BootstrapDelivery::CloudInit => {
+            let reporter = Arc::clone(&reporter);
+            tokio::spawn(async move { cloud_init::watch(Path::new("/"), &reporter).await });
+        }
     }
     let mut session = session::NodeSession::new(crate::identity::read(Path::new("/sys")), reporter.subscribe());
     let mut told = session.told();

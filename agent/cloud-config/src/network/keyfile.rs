@@ -123,7 +123,12 @@ fn connection(network: &Network, link: &Link) -> String {
     // a member has no addresses of its own
     if network.master_of(&link.name).is_none() {
         for ipv4 in [true, false] {
-            section(if ipv4 { "ipv4" } else { "ipv6" }, family(network, link, ipv4));
+            let lines = family(network, link, ipv4);
+            // of IPv6 nothing means the system's own way
+            let unsaid = !ipv4 && link.accept_ra.is_none() && lines.iter().all(|(_, value)| value == "disabled");
+            if !unsaid {
+                section(if ipv4 { "ipv4" } else { "ipv6" }, lines);
+            }
         }
     }
     text

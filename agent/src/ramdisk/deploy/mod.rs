@@ -32,6 +32,7 @@ mod finish;
 mod firmware;
 mod grow;
 mod hash;
+mod native;
 pub(super) mod partitions;
 mod pipeline;
 mod qcow2;
@@ -79,7 +80,8 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
         Ok(done) => {
             // The kernel mounts no partition of a disk that is held.
             drop(target);
-            let done = blocking(move || Ok(settle(done, &chosen.name).report(chosen)));
+            let claimed = job.claim.is_some();
+            let done = blocking(move || Ok(settle(done, &chosen.name, claimed).report(chosen)));
             done.await
         }
         Err(error) => Err(scrubbed(target, error).await),
@@ -87,9 +89,14 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
 }
 
 /// What makes a good disk better. Nothing that fails here makes it worse, so that all of it is notes.
-fn settle(mut done: Done, disk: &str) -> Done {
+fn settle(mut done: Done, disk: &str, claimed: bool) -> Done {
     match &done.plan.root {
-        Some(root) => done.notes.extend(grow::grow(disk, root).err()),
+        Some(root) => {
+            done.notes.extend(grow::grow(disk, root).err());
+            if claimed {
+                done.notes.extend(native::install(disk, root).unwrap_or_else(Some));
+            }
+        }
         None => done.notes.push("the last partition is no Linux root and stays as it is".to_owned()),
     }
     match disk::Target::open(disk) {

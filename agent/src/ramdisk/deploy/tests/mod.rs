@@ -20,6 +20,7 @@ use super::pipeline::{Wanted, Written, from_source};
 use super::source::Http;
 use super::{DeployError, finish, hash, scrubbed};
 
+mod cloud_init;
 mod faults;
 mod qcow2;
 mod registry;
