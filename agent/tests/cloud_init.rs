@@ -65,14 +65,29 @@ const IGNORED: [&str; 25] = [
 const OURS: &str = "/usr/local/bin/bessemer-agent apply --user-data /var/lib/cloud/seed/nocloud/user-data --meta-data /var/lib/cloud/seed/nocloud/meta-data";
 const THEIRS: &str = "python3 /usr/local/bin/all_stages.py > /dev/null; cat /run/cloud-init/result.json /run/cloud-init/status.json; true";
 
-fn carried_out(root: &Path, document: &[u8], script: &str) -> (Tree, String) {
-    let copy = debian::Copy::of(root);
+/// What all copies have in common beyond Debian.
+fn programs() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let put = |path: &str, content: &[u8], mode: u32| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    put("etc/cloud/cloud.cfg.d/99_test.cfg", CLOUD_CFG.as_bytes(), 0o644);
+    put("usr/local/bin/kubeadm", KUBEADM.as_bytes(), 0o755);
+    put("usr/local/bin/bessemer-agent", &fs::read(env!("CARGO_BIN_EXE_bessemer-agent")).unwrap(), 0o755);
+    put("usr/local/bin/all_stages.py", include_bytes!("cloud_init/all_stages.py"), 0o644);
+    // a temporary folder is nobody else's, and this one becomes the root
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+fn carried_out(layers: &[&Path], document: &[u8], script: &str) -> (Tree, String) {
+    let copy = debian::Copy::of(layers);
     copy.put("/var/lib/cloud/seed/nocloud/user-data", document, 0o600);
     copy.put("/var/lib/cloud/seed/nocloud/meta-data", META_DATA.as_bytes(), 0o600);
-    copy.put("/etc/cloud/cloud.cfg.d/99_test.cfg", CLOUD_CFG.as_bytes(), 0o644);
-    copy.put("/usr/local/bin/kubeadm", KUBEADM.as_bytes(), 0o755);
-    copy.put("/usr/local/bin/bessemer-agent", &fs::read(env!("CARGO_BIN_EXE_bessemer-agent")).unwrap(), 0o755);
-    copy.put("/usr/local/bin/all_stages.py", include_bytes!("cloud_init/all_stages.py"), 0o644);
     // what a running systemd shows itself by
     copy.put("/run/systemd/system/.there", b"", 0o644);
     let output = copy.run(script);
@@ -166,6 +181,8 @@ fn the_node_role_and_cloud_init_leave_the_same_on_disk() {
     }
     let started = Instant::now();
     let root = debian::root();
+    let ours = programs();
+    let layers = [ours.path(), root.as_path()];
     println!("root: {:.1} s", started.elapsed().as_secs_f32());
     let documents = documents();
     let allowed = allowed();
@@ -176,8 +193,8 @@ fn the_node_role_and_cloud_init_leave_the_same_on_disk() {
                 while let Some(path) = { queue.lock().unwrap().next() } {
                     let name = path.file_name().unwrap().to_string_lossy().into_owned();
                     let document = fs::read(path).unwrap();
-                    let (ours, said) = carried_out(&root, &document, OURS);
-                    let (theirs, they_said) = carried_out(&root, &document, THEIRS);
+                    let (ours, said) = carried_out(&layers, &document, OURS);
+                    let (theirs, they_said) = carried_out(&layers, &document, THEIRS);
                     let mut bad = Vec::new();
                     for difference in tree::differences(&ours, &theirs) {
                         let place = difference.split(": ").next().unwrap();

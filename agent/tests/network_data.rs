@@ -162,7 +162,7 @@ fn cloud_inits_renderers_say_the_same() {
         println!("SKIP {reason}");
         return;
     }
-    let copy = debian::Copy::of(&debian::root());
+    let copy = debian::Copy::of(&[&debian::root()]);
     let inputs = inputs();
     for (name, text) in &inputs {
         copy.put(&format!("/in/{name}"), text.as_bytes(), 0o644);

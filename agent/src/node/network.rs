@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use bessemer_cloud_config::network::detect::Renderer;
-use bessemer_cloud_config::network::{self, ConfigFile, Nic};
+use bessemer_cloud_config::network::{self, ConfigFile, Network, Nic, iproute};
 use bessemer_cloud_config::{Program, Run};
 use tracing::info;
 
@@ -28,10 +28,7 @@ pub(super) fn configure(data: &str, root: &Path, sys: &Path, programs: &dyn Run)
         return said;
     }
     let Some(renderer) = Renderer::of(root) else {
-        said.push(
-            "network data: the image has none of netplan, NetworkManager and systemd-networkd: its own network stays"
-                .to_owned(),
-        );
+        said.extend(straight(&network, sys, programs));
         return said;
     };
     let files = renderer.files(&network);
@@ -49,6 +46,19 @@ pub(super) fn configure(data: &str, root: &Path, sys: &Path, programs: &dyn Run)
     for words in renderer.reload() {
         said.extend(programs.run(&Program::new(words)).err().map(|error| format!("network data: {error}")));
     }
+    said
+}
+
+/// For an image with none of the programs whose files are known: the running system only, at every start anew.
+fn straight(network: &Network, sys: &Path, programs: &dyn Run) -> Vec<String> {
+    const NOBODY: &str = "network data: the image has none of netplan, NetworkManager and systemd-networkd";
+    if !programs.has("ip") {
+        return vec![format!("{NOBODY}, and no ip: its own network stays")];
+    }
+    let (commands, mut said) = iproute::commands(network, sys);
+    said.iter_mut().for_each(|line| *line = format!("network data: {line}"));
+    said.insert(0, format!("{NOBODY}: what runs is set by ip, at every start of the agent"));
+    said.extend(commands.into_iter().filter_map(|words| programs.run(&Program::new(words)).err()));
     said
 }
 
@@ -114,7 +124,9 @@ mod tests {
         fs::write(sys.join("class/net/eno1/address"), "52:54:00:00:00:01\n").unwrap();
         let told = Told::default();
         let none = configure(DATA, &root, &sys, &told);
-        assert!(none[0].contains("none of netplan"), "{none:?}");
+        assert!(none.len() == 1 && none[0].contains("none of netplan"), "{none:?}");
+        let straight = std::mem::take(&mut *told.0.lock().unwrap());
+        assert!(straight.contains(&"ip address replace 192.0.2.7/24 dev eno1".to_owned()), "{straight:?}");
         fs::create_dir_all(root.join("lib/systemd")).unwrap();
         fs::write(root.join("lib/systemd/systemd-networkd"), "").unwrap();
         for _ in 0..2 {

@@ -48,16 +48,18 @@ pub(crate) fn root() -> PathBuf {
 /// One copy.
 pub(crate) struct Copy {
     folder: TempDir,
-    root: PathBuf,
+    lower: String,
 }
 
 impl Copy {
-    pub(crate) fn of(root: &Path) -> Self {
+    /// Of `layers`, the first on top.
+    pub(crate) fn of(layers: &[&Path]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["upper", "work", "merged"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
-        Self { folder, root: root.to_owned() }
+        let lower: Vec<String> = layers.iter().map(|layer| layer.display().to_string()).collect();
+        Self { folder, lower: lower.join(":") }
     }
 
     /// Where what is changed lies; also takes what is to be there at the start.
@@ -86,7 +88,7 @@ impl Copy {
              mount --rbind /dev {merged}/dev\n\
              exec chroot {merged} /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
              HOME=/root LC_ALL=C.UTF-8 timeout 100 /bin/sh -c \"$1\"",
-            self.root.display(),
+            self.lower,
             at("upper"),
             at("work")
         );

@@ -5,6 +5,7 @@
 mod address;
 mod bond;
 pub mod detect;
+pub mod iproute;
 pub mod keyfile;
 pub mod netplan;
 pub mod networkd;

@@ -54,20 +54,20 @@ fn real_cloud_init_accepts_our_seeds() {
         println!("SKIP {reason}");
         return;
     }
-    let root = debian::root();
+    let (root, identity) = (debian::root(), identity());
     let table = [
         (SeedLayout::ConfigDrive, 512, "config-2", "ConfigDrive", "config_drive", CONFIG_DRIVE, "network a version 2"),
         (SeedLayout::ConfigDrive, 4096, "config-2", "ConfigDrive", "config_drive", CONFIG_DRIVE, "network a version 2"),
         (SeedLayout::NoCloud, 512, "cidata", "NoCloud", "nocloud", NO_CLOUD, "network ['a'] version 2"),
     ];
     for (layout, sector, label, source, place, script, network) in table {
-        let copy = debian::Copy::of(&root);
+        let copy = debian::Copy::of(&[&root]);
         let image = copy.upper().join("seed.img");
         File::create(&image).unwrap().set_len(SIZE).unwrap();
         let disk = OpenOptions::new().read(true).write(true).open(&image).unwrap();
         let seed = whole_seed(layout);
-        seed_partition::write(&disk, (0, SIZE, sector), &seed, Some(&identity())).unwrap();
-        seed_partition::verify(&disk, (0, SIZE), &seed, Some(&identity())).unwrap();
+        seed_partition::write(&disk, (0, SIZE, sector), &seed, Some(&identity)).unwrap();
+        seed_partition::verify(&disk, (0, SIZE), &seed, Some(&identity)).unwrap();
         let folder = copy.upper().join("var/lib/cloud/seed").join(place);
         fs::create_dir_all(&folder).unwrap();
         let copied = Command::new("mcopy").args(["-s", "-n", "-i"]).arg(&image).arg("::/*").arg(&folder).output();
