@@ -8,6 +8,9 @@ use std::process::{Command, Output};
 use bessemer_images::cache::{Cache, CacheError, Fingerprint};
 use tempfile::TempDir;
 
+/// Address of the one NIC of a copy.
+const NIC: &str = "52:54:00:00:00:01";
+
 const SUITE: &str = "bookworm";
 const PACKAGES: &str =
     "cloud-init,sudo,openssh-server,chrony,tzdata,e2fsprogs,fdisk,gdisk,hostname,netplan.io,passwd,systemd,util-linux";
@@ -21,7 +24,7 @@ pub(crate) fn missing() -> Option<String> {
     let there = |tool: &str| {
         ["/usr/bin", "/usr/sbin", "/bin", "/sbin"].iter().any(|folder| Path::new(folder).join(tool).exists())
     };
-    ["mmdebstrap", "unshare"].iter().find(|tool| !there(tool)).map(|tool| format!("{tool} is missing"))
+    ["mmdebstrap", "unshare", "ip"].iter().find(|tool| !there(tool)).map(|tool| format!("{tool} is missing"))
 }
 
 /// The root folder. Not to be written to.
@@ -82,9 +85,10 @@ impl Copy {
         let merged = at("merged");
         let mounts = format!(
             "set -e\n\
+             ip link add eth0 address {NIC} type veth peer name peer0\n\
              mount -t overlay overlay -o lowerdir={},upperdir={},workdir={} {merged}\n\
              mount -t proc proc {merged}/proc\n\
-             mount --rbind /sys {merged}/sys\n\
+             mount -t sysfs sysfs {merged}/sys\n\
              mount --rbind /dev {merged}/dev\n\
              exec chroot {merged} /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
              HOME=/root LC_ALL=C.UTF-8 timeout 100 /bin/sh -c \"$1\"",

@@ -23,7 +23,7 @@ fn whole_seed(layout: SeedLayout) -> Seed {
         layout,
         user_data: Some("## template: jinja\n#cloud-config\nwrite_files:\n- {path: /etc/from-user, content: '{{ ds.meta_data.rack }}'}\nruncmd: ['echo ran > /etc/ran']\n".into()),
         network_data: Some(NETWORK.into()),
-        vendor_data: Some("#cloud-config\nwrite_files:\n- {path: /etc/from-vendor, content: v}\n".into()),
+        vendor_data: Some("#cloud-config\nbootcmd: ['echo v > /etc/from-vendor']\n".into()),
         ..Seed::default()
     };
     seed.meta_data.insert("rack".into(), json!("r1"));
@@ -34,11 +34,11 @@ fn whole_seed(layout: SeedLayout) -> Seed {
 const BLKID: &str = "#!/bin/sh\n/usr/sbin/blkid -p -o export /seed.img | sed 's,^DEVNAME=.*,DEVNAME=/dev/vda3,'\n";
 
 const SCRIPT: &str = "/usr/lib/cloud-init/ds-identify --force; echo identified $?; cat /run/cloud-init/cloud.cfg; rm /usr/local/sbin/blkid\n\
-    cloud-init init > /dev/null; cloud-init modules --mode config > /dev/null; cloud-init modules --mode final > /dev/null\n\
-    cat /run/cloud-init/result.json; cloud-init query ds.meta_data.hostname ds.meta_data.local_hostname instance_id; python3 /network.py";
+    cloud-init init --local > /dev/null; cloud-init init > /dev/null; cloud-init modules --mode config > /dev/null; cloud-init modules --mode final > /dev/null\n\
+    cat /run/cloud-init/result.json; cloud-init query instance_id; python3 /network.py";
 
 const CONFIG: &str = "network: {config: disabled}\nusers: []\nssh_deletekeys: false\nssh_genkeytypes: []\n\
-    cloud_init_modules: [write-files, set_hostname]\ncloud_config_modules: [runcmd]\ncloud_final_modules: [scripts-user]\n";
+    cloud_init_modules: [bootcmd, write-files, set_hostname]\ncloud_config_modules: [runcmd]\ncloud_final_modules: [scripts-user]\n";
 
 const CONFIG_DRIVE: &str = "from cloudinit.sources import DataSourceConfigDrive as d\n\
     r = d.read_config_drive('/var/lib/cloud/seed/config_drive')\nprint('network', r['networkdata']['links'][0]['id'], 'version', r['version'])\n";
@@ -96,7 +96,7 @@ fn real_cloud_init_accepts_our_seeds() {
         let left =
             |path: &str| fs::read_to_string(copy.upper().join(path)).unwrap_or_else(|_| panic!("{path}: {said}"));
         assert_eq!(left("etc/from-user"), "r1");
-        assert_eq!(left("etc/from-vendor"), "v");
+        assert_eq!(left("etc/from-vendor"), "v\n");
         assert_eq!(left("etc/ran"), "ran\n");
         assert_eq!(left("etc/hostname"), "r1-u1\n");
         assert!(said.contains("i-77"), "{said}");
