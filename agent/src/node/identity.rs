@@ -19,9 +19,7 @@ const FILE: &str = "identity.json";
 pub(super) fn read(state: &Path, sys: &Path, dev: &Path) -> Result<Found, SeedError> {
     let kept = kept(&state.join(FILE));
     match (seed::read(sys, dev), kept) {
-        (Err(SeedError::Missing), Some(identity)) => {
-            Ok(Found { identity, meta_data: Map::new(), network_data: None })
-        }
+        (Err(SeedError::Missing), Some(identity)) => Ok(Found { identity, meta_data: Map::new(), network_data: None }),
         (Ok(seed), Some(kept)) if (kept.host_id, &kept.claim) == (seed.identity.host_id, &seed.identity.claim) => {
             Ok(Found { identity: kept, ..seed })
         }

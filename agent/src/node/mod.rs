@@ -77,8 +77,7 @@ pub(crate) fn run() -> ExitCode {
 
 async fn serve() -> Result<std::convert::Infallible, StartError> {
     let state = Path::new(STATE);
-    let Found { mut identity, meta_data, network_data } =
-        identity::read(state, Path::new("/sys"), Path::new("/dev"))?;
+    let Found { mut identity, meta_data, network_data } = identity::read(state, Path::new("/sys"), Path::new("/dev"))?;
     host::take_name(Path::new("/"), &identity.hostname);
     host::grow_root();
     let report = NodeReport {
