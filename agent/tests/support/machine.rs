@@ -191,7 +191,7 @@ impl Drop for Machine {
 }
 
 /// One file in an uncompressed archive, written independently of the builder's own writer.
-fn overlay(content: &[u8]) -> Vec<u8> {
+pub fn overlay(content: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut add = |name: &str, mode: usize, content: &[u8]| {
         let fields = [1, mode, 0, 0, 1, 0, content.len(), 0, 0, 0, 0, name.len() + 1, 0];
