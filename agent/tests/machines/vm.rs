@@ -105,7 +105,7 @@ impl Parts {
             .arg(format!("file:{}", console.display()))
             .args(["-uuid", "7b1c9a0e-2f64-4a39-9c35-2d1e7d7f0002"])
             .args(["-smbios", "type=1,manufacturer=Bessemer,product=Rack,serial=SN0002"])
-            .args(["-netdev", "user,id=n0", "-device"])
+            .args(["-netdev", "user,id=n0,ipv6=off", "-device"])
             .arg(format!("e1000e,netdev=n0,mac={MAC},romfile="))
             .stdin(Stdio::null());
         if self.firmware == Firmware::Uefi {
