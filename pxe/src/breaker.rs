@@ -76,6 +76,13 @@ impl Breaker {
             true => Verdict::Broken(starts.count),
         }
     }
+
+    /// The directory could not be told: the next start is the first one too many again.
+    pub(crate) fn untold(&self, boot_id: BootId) {
+        if let Some(starts) = self.boots.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&boot_id) {
+            starts.told = false;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -93,6 +100,8 @@ mod tests {
         use Verdict::{Broken, Go, StillBroken};
         assert_eq!(verdicts, [Go, Go, Go, Go, Go, Broken(3), StillBroken, StillBroken]);
         assert_eq!(breaker.start(BootId(2), start), Go);
+        breaker.untold(BOOT);
+        assert_eq!([1001, 1002].map(at), [Broken(4), StillBroken]);
     }
 
     #[test]

@@ -124,7 +124,8 @@ pub trait HostDirectory: Send + Sync {
     async fn overlay(&self, boot_id: &BootId) -> Result<BootFiles, DirectoryError>;
 
     /// A boot was started `starts` times without the enrolment of its host, and is not started again: its target should
-    /// be [`BootTarget::PowerOff`] from now on, with this as the reason. Told once by each server.
+    /// be [`BootTarget::PowerOff`] from now on, with this as the reason. Told once by each server, and again after each failure to tell. Not said of a boot without overlay files (discovery):
+    /// nobody owns that machine.
     async fn looping(&self, boot_id: &BootId, starts: u32) -> Result<(), DirectoryError> {
         let _ = (boot_id, starts);
         Ok(())

@@ -7,9 +7,9 @@ use bytes::Bytes;
 /// What there is to fetch under a boot id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BootFiles {
-    /// No such boot (HTTP 404).
+    /// No such boot: HTTP 404, except for the script and the UKI, in whose place something is served that asks again.
     Unknown,
-    /// There was one; its overlay may not be fetched again (HTTP 410).
+    /// There was one; its overlay may not be fetched again: HTTP 410, with the same exception.
     Spent,
     /// The overlay, the same bytes each time. Without files for a boot that has no secrets (discovery).
     Ready(Overlay),

@@ -1,6 +1,7 @@
 //! The files of one boot, under its id: script, kernel, ramdisk with the overlay, and both in one program or ISO. The
 //! same bytes each time, for the boot's own addresses, until its overlay is spent.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -19,8 +20,12 @@ use crate::media::{Iso, Part, Uki};
 use crate::overlay::{BootFiles, Overlay};
 use crate::script::{InvalidValue, KernelLine, Start, paths};
 
+/// Said by the script in the place of one that is refused. Why is for the log and the host's story.
+const REFUSED: &str = "this boot is not served";
 /// Said by the script that turns a looping host off.
 const LOOPING: &str = "this boot was started too often without coming to an end, so this host is turned off";
+
+const NO_SUCH_FILE: Refusal = Refusal::not_found("no such file of a boot");
 
 /// Kernel and ramdisk for one kind of processor.
 pub(crate) struct System {
@@ -48,7 +53,12 @@ pub(crate) struct Boots {
 }
 
 impl Boots {
-    /// One file of one boot; `starts` if the host begins to boot with it.
+    /// One file of one boot; `starts` if the host begins to boot with it. With the reason, if something else is served
+    /// that keeps the host asking.
+    ///
+    /// Firmware and iPXE that are refused what they begin with go on to the next boot entry, which is the disk, where the
+    /// previous tenant's system may be. So they are held there with success; what a script fetches later is refused as
+    /// usual, because the script itself asks again.
     pub(super) async fn file(
         &self,
         boot_id: BootId,
@@ -56,8 +66,33 @@ impl Boots {
         peer: &Peer,
         starts: bool,
         site: &Site,
+    ) -> Result<(Content, Option<Cow<'static, str>>), Refusal> {
+        let refusal = match self.own_file(boot_id, file, peer, starts, site).await {
+            Ok(content) => return Ok((content, None)),
+            Err(refusal) => refusal,
+        };
+        // iPXE and firmware ask again by themselves where the server says that it is busy.
+        if refusal == NO_SUCH_FILE || refusal.status == 503 {
+            return Err(refusal);
+        }
+        let instead = match file {
+            paths::SCRIPT | paths::SCRIPT_ARM64 => script(site.scripts.refused(REFUSED))?,
+            // It asks DHCP again, and is held by a script.
+            paths::UKI => site.program(paths::IPXE_EFI).ok_or_else(|| refusal.clone())?,
+            _ => return Err(refusal),
+        };
+        warn!(%boot_id, file, peer = %peer.address, why = %refusal.why, "held instead of refused, to keep the host off its disk");
+        Ok((instead, Some(refusal.why)))
+    }
+
+    async fn own_file(
+        &self,
+        boot_id: BootId,
+        file: &str,
+        peer: &Peer,
+        starts: bool,
+        site: &Site,
     ) -> Result<Content, Refusal> {
-        const NO_SUCH_FILE: Refusal = Refusal::not_found("no such file of a boot");
         let system = match file {
             paths::SCRIPT | paths::KERNEL | paths::INITRD => &self.x64,
             paths::SCRIPT_ARM64 | paths::KERNEL_ARM64 | paths::INITRD_ARM64 => {
@@ -69,9 +104,10 @@ impl Boots {
         };
         let overlay = admit(boot_id, file, peer, site).await?;
         let starts = starts && matches!(file, paths::SCRIPT | paths::SCRIPT_ARM64 | paths::UKI);
-        if starts && self.is_looping(boot_id, site).await {
-            // Firmware that is refused its program goes on to its disk, where the previous tenant's system may be; iPXE
-            // asks DHCP again and is held.
+        // A machine that nobody owns is nobody's to turn off.
+        let is_owned = !overlay.files.is_empty();
+        if starts && is_owned && self.is_looping(boot_id, site).await {
+            // As for what is refused: iPXE asks DHCP again and is held.
             return match site.program(paths::IPXE_EFI).filter(|_| file == paths::UKI) {
                 Some(ipxe) => Ok(ipxe),
                 None => script(site.scripts.hold(Some(LOOPING))),
@@ -112,7 +148,8 @@ impl Boots {
             Verdict::Broken(starts) => {
                 error!(%boot_id, starts, "the boot is started again and again without the agent's enrolment: stopped");
                 if let Err(error) = ask(site.observer.directory.looping(&boot_id, starts)).await {
-                    warn!(%boot_id, %error, "the directory does not know of the loop");
+                    warn!(%boot_id, %error, "the directory does not know of the loop, and is told again at the next start");
+                    self.breaker.untold(boot_id);
                 }
                 true
             }

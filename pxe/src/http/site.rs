@@ -78,7 +78,9 @@ impl Site {
                 story.boot_id = Some(boot_id);
                 // A HEAD starts nothing, and neither does the rest of a file whose start was fetched.
                 let starts = request.method == Method::Get && request.range.is_none();
-                self.boots.file(boot_id, file, peer, starts, self).await
+                let (content, why) = self.boots.file(boot_id, file, peer, starts, self).await?;
+                story.why = why;
+                Ok(content)
             }
             // Images are no part of the boot, and the firmware's TLS is for that alone.
             [paths::IMAGES, name] if !peer.secure => {

@@ -65,6 +65,7 @@ impl Scripts {
         templates.add_template("ramdisk", include_str!("templates/ramdisk.ipxe"))?;
         templates.add_template("local", include_str!("templates/local.ipxe"))?;
         templates.add_template("hold", include_str!("templates/hold.ipxe"))?;
+        templates.add_template("refused", include_str!("templates/refused.ipxe"))?;
         templates.add_template("live", include_str!("templates/live.ipxe"))?;
         templates.add_template("custom", include_str!("templates/custom.ipxe"))?;
         Ok(Self { templates })
@@ -97,6 +98,12 @@ impl Scripts {
         let reason = reason.unwrap_or(SHOULD_BE_OFF);
         value::check_words("the reason", reason)?;
         self.render("hold", context! { reason })
+    }
+
+    /// Nothing to boot yet: stay here and ask again.
+    pub(crate) fn refused(&self, reason: &str) -> Result<String, ScriptError> {
+        value::check_words("the reason", reason)?;
+        self.render("refused", context! { reason })
     }
 
     /// Somebody else's ISO.

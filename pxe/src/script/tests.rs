@@ -18,6 +18,7 @@ fn scripts_are_exactly_these() {
     for (script, golden) in [
         (ramdisk("", None), include_str!("golden/ramdisk.ipxe")),
         (scripts().hold(None), include_str!("golden/hold.ipxe")),
+        (scripts().refused("this boot is not served"), include_str!("golden/refused.ipxe")),
         (scripts().local(), include_str!("golden/local.ipxe")),
         (scripts().live("http://10.77.0.9/live.iso"), include_str!("golden/live.ipxe")),
         (ramdisk("", Some("http://10.77.0.9/own.ipxe")), include_str!("golden/custom.ipxe")),
@@ -32,7 +33,7 @@ fn scripts_are_exactly_these() {
 
 #[test]
 fn scripts_without_a_boot_never_name_one() {
-    for script in [scripts().local().unwrap(), scripts().hold(None).unwrap()] {
+    for script in [scripts().local(), scripts().hold(None), scripts().refused("x")].map(Result::unwrap) {
         assert!(script.starts_with("#!ipxe\n") && !script.contains("/b/"), "{script}");
     }
 }
@@ -97,7 +98,7 @@ fn a_custom_script_is_filled_in() {
 fn c116_after_the_card_that_booted_the_others_are_tried() {
     let line = "dhcp netX || ifconf netX || ifconf || goto again";
     let asking = every_script().into_iter().filter(|script| script.lines().any(|other| other == line)).count();
-    assert_eq!(asking, 4);
+    assert_eq!(asking, 5);
 }
 
 #[test]
@@ -133,6 +134,7 @@ fn every_script() -> Vec<String> {
         ramdisk("", None),
         ramdisk("", Some("http://10.77.0.9/own.ipxe")),
         scripts().hold(None),
+        scripts().refused("this boot is not served"),
         scripts().local(),
         scripts().live("http://10.77.0.9/live.iso"),
     ];
