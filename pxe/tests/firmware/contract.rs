@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use bessemer_pxe::{BootServer, BootTarget, Ipxe, Media, Mode, Ramdisk, SLOT_MAGIC};
+use bessemer_pxe::{BootId, BootServer, BootTarget, Ipxe, Media, Mode, Ramdisk, SLOT_MAGIC};
 use bytes::Bytes;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,8 @@ use crate::{BOOT, MAC, MARKER};
 const STUB: &str = "/usr/lib/systemd/boot/efi/linuxx64.efi.stub";
 /// Kernel and ramdisk of a processor that is not here.
 const ARM64: &str = "for arm64";
+/// curl's exit code for TFTP's error 1.
+const TFTP_NOT_FOUND: u16 = 68;
 const LIVE: &str = "http://10.77.0.9/live/debian.iso";
 
 /// Vendor class, whether it says that it is iPXE, option 93.
@@ -170,6 +172,11 @@ fn curl_fetches_by_http() {
             let head = String::from_utf8(curl(&["-I", &url("kernel")])).unwrap();
             assert!(head.contains(&format!("Content-Length: {}\r\n", kernel.len())), "{head}");
             assert!(!head.contains("Transfer-Encoding"), "{head}");
+            // A script is never refused: firmware would go on to the disk.
+            let gone = |file: &str| format!("{root}/b/{}/{file}", BootId(BOOT.0 + 1));
+            let held = String::from_utf8(curl(&["-f", &gone("boot.ipxe")])).unwrap();
+            assert!(held.contains("not served, asking again\n") && !held.contains("/b/"), "{held}");
+            assert_eq!(curl(&["-o", "/dev/null", "-w", "%{http_code}", &gone("kernel")]), b"404");
             // Scripts name the address that was asked.
             let script = String::from_utf8(curl(&[&url("boot.ipxe")])).unwrap();
             assert!(script.contains(&format!("kernel {root}/b/")), "{script}");
@@ -211,7 +218,9 @@ impl Served<'_> {
         let url = if name.contains("://") { name.to_owned() } else { format!("tftp://{ADDRESS}/{name}") };
         let (status, content_type, body) = self.get(&url);
         if last(name).starts_with("boot-from-disk") {
-            return if status == 200 { Err(format!("{name} must not exist")) } else { Ok(()) };
+            // Any other status may be a server that does not answer.
+            let is_refused = if url.starts_with("http") { status == 404 } else { status == TFTP_NOT_FOUND };
+            return if is_refused { Ok(()) } else { Err(format!("{name} must not exist: {status}")) };
         }
         if status != 200 {
             return Err(format!("{name}: status {status}"));
@@ -239,7 +248,9 @@ impl Served<'_> {
                     named.insert(url.to_owned());
                     self.check(url, named)?;
                 }
-                (text.starts_with("#!ipxe\n"), "text/plain; charset=utf-8")
+                // What holds a host whose boot is refused is a script, too.
+                let is_held = last(name).starts_with("boot") && !text.contains("\nkernel http");
+                (text.starts_with("#!ipxe\n") && !is_held, "text/plain; charset=utf-8")
             }
             other => return Err(format!("{other} is a name that this test does not know")),
         };
@@ -252,7 +263,7 @@ impl Served<'_> {
         Ok(())
     }
 
-    /// Status (200 for a whole TFTP transfer), type and content; the length is what was announced.
+    /// Status (200 for a whole TFTP transfer, else curl's exit code), type and content; the length is what was announced.
     fn get(&self, url: &str) -> (u16, String, Vec<u8>) {
         let mut curl = self.client.command("curl");
         let output = curl.args(["-sS", "-w", "\n%{http_code} %{content_type}", url]).output().unwrap();
@@ -260,7 +271,7 @@ impl Served<'_> {
         let about = String::from_utf8_lossy(&output.stdout[end + 1..]).into_owned();
         let (code, content_type) = about.split_once(' ').unwrap();
         let status = match code {
-            "000" if output.status.success() => 200,
+            "000" => output.status.code().filter(|code| *code != 0).map_or(200, |code| code.try_into().unwrap()),
             code => code.parse().unwrap(),
         };
         // 18: shorter than announced.

@@ -15,7 +15,10 @@ fn a_boot_that_is_not_there_yet_is_asked_for_again() {
     inside("disk::a_boot_that_is_not_there_yet_is_asked_for_again", async |artefacts| {
         let host = OneHost::new(ramdisk());
         let _server = serve(artefacts, host.clone()).await;
-        let mut machine = Machine::power_on(Firmware::Pxe, None);
+        // First the script itself is refused, in place of which the disk must not be booted; then what the script names.
+        host.refusals.store(1, Ordering::SeqCst);
+        let mut machine = Machine::power_on(Firmware::Pxe, Some(&artefacts.disk));
+        machine.expect("this boot is not served, asking again");
         machine.expect("bessemer: boot");
         host.refusals.store(1, Ordering::SeqCst);
         machine.expect(&format!("INIT marker={MARKER}"));

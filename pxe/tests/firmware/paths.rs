@@ -132,7 +132,11 @@ fn uefi_pxe_through_a_relay() {
         });
         let _server = BootServer::start(config, host.clone(), CancellationToken::new()).await.unwrap();
         Machine::power_on_at(&relay, Firmware::Pxe).expect(&init());
-        assert!(host.leased().iter().all(|address| address.to_string().starts_with("10.78.0.")), "{:?}", host.leased());
-        assert!(host.relays().iter().all(|relay| relay.to_string() == "10.78.0.1"), "{:?}", host.relays());
+        let leased = host.leased();
+        assert!(
+            !leased.is_empty() && leased.iter().all(|address| address.to_string().starts_with("10.78.0.")),
+            "{leased:?}"
+        );
+        assert_eq!(host.relays(), ["10.78.0.1".parse::<std::net::IpAddr>().unwrap()]);
     });
 }
