@@ -76,7 +76,8 @@ impl DirectoryError {
 #[async_trait::async_trait]
 pub trait HostDirectory: Send + Sync {
     /// What this machine shall boot. Asked on each DHCP request of a boot client that has a lease (or, beside another
-    /// DHCP server, of each boot client); a stable answer within one boot is the directory's business (a firmware and
+    /// DHCP server, of each boot client), and for whoever asks for settings without an address (`who.arch` tells boot
+    /// clients from systems; a system whose target is `Nothing` or `Discover` is left in silence); a stable answer within one boot is the directory's business (a firmware and
     /// its iPXE ask at least four times).
     async fn boot_target(&self, who: &ClientIdentity) -> Result<BootTarget, DirectoryError>;
 

@@ -19,11 +19,16 @@ pub enum InvalidIdentity {
 pub struct MacAddr(pub [u8; 6]);
 
 impl MacAddr {
-    /// FNV-1a: stable across releases and machines, unlike the standard library's hasher.
+    /// Stable across releases and machines, unlike the standard library's hasher.
     pub(crate) fn hash(self) -> u64 {
-        let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-        self.0.iter().fold(0xcbf2_9ce4_8422_2325, fold)
+        fnv(&self.0)
     }
+}
+
+/// FNV-1a.
+pub(crate) fn fnv(octets: &[u8]) -> u64 {
+    let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    octets.iter().fold(0xcbf2_9ce4_8422_2325, fold)
 }
 
 impl fmt::Display for MacAddr {

@@ -108,7 +108,7 @@ impl Engine {
         }
         let Some(mac) = packet.mac() else { return self.ignore(None, from, &"no Ethernet address") };
         let Some(kind) = packet.message_type() else { return self.ignore(None, from, &"no known message type") };
-        if !self.sources.admit(mac, Instant::now()) {
+        if !self.sources.admit(mac.hash(), Instant::now()) {
             return self.ignore(Some(Trouble::Flood), from, &mac);
         }
         let (phase, agent) = (phase(&packet), Agent::of(&packet));
@@ -228,6 +228,7 @@ impl Engine {
         let asked = match request.kind {
             MessageType::Decline => self.declined(request, client).await,
             MessageType::Release => self.released(request, client).await,
+            MessageType::Inform => self.informed(request, client, subnet).await,
             _ => self.leased(request, client, subnet).await,
         };
         asked.unwrap_or_else(|why| Verdict { decision: Err(why), boot_id: None })
@@ -248,6 +249,27 @@ impl Engine {
         }
         ask(self.observer.directory.released(client, request.packet.ciaddr.into())).await?;
         Ok(Verdict { decision: Ok(Decision::Noted(None)), boot_id: None })
+    }
+
+    /// A machine that has an address of its own (RFC 2131, section 4.3.5) is given none, whatever is left in the pool.
+    async fn informed(
+        &self,
+        request: &Request,
+        client: &ClientIdentity,
+        subnet: &Subnet,
+    ) -> Result<Verdict, DirectoryError> {
+        let target = ask(self.observer.directory.boot_target(client)).await?;
+        let (boot_file, boot_id) = match (client.arch, &target) {
+            (_, BootTarget::Nothing) => return Ok(Verdict::silent("unknown machine")),
+            (None, BootTarget::Discover { .. }) => return Ok(Verdict::silent("an unknown machine that does not boot")),
+            (None, _) => (None, None),
+            (Some(_), _) => match self.file(request, client, &target) {
+                Ok(boot) => boot,
+                Err(why) => return Ok(Verdict::silent(why)),
+            },
+        };
+        let served = Served { server: self.server, subnet, boot_file };
+        Ok(Verdict { decision: Ok(decide::full(request, request.packet.ciaddr, served)), boot_id })
     }
 
     async fn leased(
@@ -295,12 +317,21 @@ impl Engine {
             return Ok(Ok((None, None)));
         }
         let target = ask(self.observer.directory.boot_target(client)).await?;
+        Ok(self.file(request, client, &target))
+    }
+
+    fn file(
+        &self,
+        request: &Request,
+        client: &ClientIdentity,
+        target: &BootTarget,
+    ) -> Result<(Option<String>, Option<BootId>), &'static str> {
         let boot_id = match target {
-            BootTarget::Ramdisk { boot_id } | BootTarget::Discover { boot_id } => Some(boot_id),
+            BootTarget::Ramdisk { boot_id } | BootTarget::Discover { boot_id } => Some(*boot_id),
             _ => None,
         };
-        let file = self.programs.boot_file(request.phase, client.arch, &target);
-        Ok(file.map(|file| (file, boot_id)))
+        let file = self.programs.boot_file(request.phase, client.arch, target)?;
+        Ok((file, boot_id))
     }
 }
 

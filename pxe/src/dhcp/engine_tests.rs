@@ -106,6 +106,30 @@ async fn an_exhausted_pool_is_explained_and_nothing_grows() {
     assert_eq!(memory.leases().len(), 2);
 }
 
+/// RFC 2131, section 4.3.5: its address is its own.
+#[tokio::test]
+async fn a_machine_that_only_informs_is_given_no_address() {
+    let mut config = config();
+    config.subnets[0].pool = Some(pool(0, 100, 100));
+    let memory = Memory::new(RAMDISK);
+    let engine = engine(config, memory.clone());
+    assert!(ask(&engine, &from(mac(1), request(&[DISCOVER]))).await.is_some(), "the pool is used up");
+    let mut inform = request(&[(53, &[8])]);
+    inform.ciaddr = [10, 77, 0, 44].into();
+    let (ack, _) = ask(&engine, &inform).await.unwrap();
+    assert_eq!((ack.message_type(), ack.yiaddr), (Some(MessageType::Ack), Ipv4Addr::UNSPECIFIED));
+    assert_eq!((ack.options.address(3), ack.options.has(51), file_of(&ack).as_str()), (Some(SERVER), false, ""));
+    assert_eq!(memory.writes(), 1);
+    // A machine to be discovered is one that boots.
+    *memory.target.lock().unwrap() = Some(BootTarget::Discover { boot_id: BOOT });
+    assert_eq!(ask(&engine, &inform).await, None);
+    assert_eq!(memory.last().why.as_deref(), Some("an unknown machine that does not boot"));
+    let mut boots = request(&[(53, &[8]), PXE, (93, &[0, 7])]);
+    boots.ciaddr = inform.ciaddr;
+    assert_eq!(file_of(&ask(&engine, &boots).await.unwrap().0), "ipxe.efi");
+    assert_eq!((memory.last().boot_id, memory.writes()), (Some(BOOT), 1));
+}
+
 #[tokio::test]
 async fn a_declined_address_is_told_and_a_release_keeps_it() {
     let memory = Memory::with_lease(BootTarget::LocalDisk);

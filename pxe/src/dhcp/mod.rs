@@ -36,6 +36,7 @@ pub use fuzz::fuzz;
 pub use options::Options;
 pub use packet::{DecodeError, MessageType, Packet};
 pub(crate) use socket::Sockets;
+pub(crate) use sources::Sources;
 
 /// Tasks for each interface: receiving is not the bottleneck on more.
 const MOST_TASKS: usize = 4;

@@ -3,8 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::identity::MacAddr;
-
 /// Sources that fall on the same one share its rate; a forger of addresses fills others' only by chance.
 const SLOTS: usize = 4096;
 /// A boot is some ten requests; a client that repeats each millisecond is broken.
@@ -13,20 +11,20 @@ const EACH: Duration = Duration::from_millis(10);
 const BURST: u32 = 100;
 
 /// The rates of all sources.
-pub(super) struct Sources {
+pub(crate) struct Sources {
     start: Instant,
     /// For each slot, when its requests so far are paid for, in microseconds since the start.
     paid: Box<[AtomicU64]>,
 }
 
 impl Sources {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { start: Instant::now(), paid: (0..SLOTS).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// True if one more request of this machine is to be looked at.
-    pub(super) fn admit(&self, mac: MacAddr, now: Instant) -> bool {
-        let index = usize::try_from(mac.hash() % SLOTS as u64).unwrap_or(0);
+    /// True if one more request of the source with this hash is to be looked at.
+    pub(crate) fn admit(&self, source: u64, now: Instant) -> bool {
+        let index = usize::try_from(source % SLOTS as u64).unwrap_or(0);
         let Some(slot) = self.paid.get(index) else { return true };
         let now = micros(now.saturating_duration_since(self.start));
         let (each, ahead) = (micros(EACH), micros(EACH * BURST));
@@ -49,9 +47,9 @@ mod tests {
     #[test]
     fn a_flood_is_cut_to_its_rate_and_others_are_not() {
         let sources = Sources::new();
-        let (loud, quiet) = (MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2]));
+        let (loud, quiet) = (7, 8);
         let now = sources.start + Duration::from_secs(5);
-        let admitted = |mac, now| (0..1000).filter(|_| sources.admit(mac, now)).count();
+        let admitted = |source, now| (0..1000).filter(|_| sources.admit(source, now)).count();
         assert_eq!(admitted(loud, now), 100);
         assert_eq!(admitted(loud, now), 0);
         assert!(sources.admit(quiet, now));

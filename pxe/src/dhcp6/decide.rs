@@ -70,6 +70,12 @@ pub(super) fn not_for_us(request: &Message, server_duid: &[u8]) -> Option<&'stat
         Some(_) if !may_name => Some("names a server where it may not"),
         Some(named) if named != server_duid => Some("the client chose another server"),
         None if must_name => Some("names no server"),
+        // Section 16.12.
+        _ if request.kind == Kind::InformationRequest
+            && [code::IA_NA, code::IA_TA, code::IA_PD].iter().any(|ia| request.options.has(*ia)) =>
+        {
+            Some("asks for addresses where it may not")
+        }
         _ if !request.options.has(code::CLIENT_ID) && request.kind != Kind::InformationRequest => {
             Some("the client does not say who it is")
         }

@@ -18,7 +18,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 
 use crate::config::Config;
-use crate::dhcp::Programs;
+use crate::dhcp::{Programs, Sources};
 use crate::error::Error;
 use crate::server::Parts;
 use server::Server;
@@ -81,6 +81,7 @@ pub(crate) fn start(parts: &mut Parts, http: &[SocketAddrV4]) -> Result<(), Erro
             address,
             programs: Programs::new(&config, (address, http.port())),
             observer: parts.observer.clone(),
+            sources: Sources::new(),
         };
         parts.tasks.spawn(server.run(parts.cancel.clone()));
     }

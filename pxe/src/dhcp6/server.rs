@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
@@ -17,8 +17,9 @@ use super::{CLIENT_PORT, SERVER_PORT};
 use crate::client::ClientIdentity;
 use crate::config::SubnetV6;
 use crate::deadline::ask;
-use crate::dhcp::Programs;
+use crate::dhcp::{Programs, Sources};
 use crate::directory::{BootTarget, DirectoryError};
+use crate::identity::fnv;
 use crate::metrics::Trouble;
 use crate::trace::{Answer, Exchange, Observer, Phase, Protocol};
 
@@ -40,6 +41,7 @@ pub(super) struct Server {
     pub(super) address: Ipv6Addr,
     pub(super) programs: Programs,
     pub(super) observer: Observer,
+    pub(super) sources: Sources,
 }
 
 /// What is done about a request.
@@ -88,6 +90,10 @@ impl Server {
                 return None;
             }
         };
+        if !self.sources.admit(source(&envelope, peer), Instant::now()) {
+            self.observer.metrics.trouble(Protocol::Dhcp6, Trouble::Flood);
+            return None;
+        }
         if let Some(why) = decide::not_for_us(&envelope.message, &self.duid) {
             debug!(protocol = "dhcp6", %peer, kind = %envelope.message.kind, why, "ignored");
             return None;
@@ -154,6 +160,15 @@ impl Server {
         client: &ClientIdentity,
         subnet: &SubnetV6,
     ) -> Result<Done, DirectoryError> {
+        // Said to another server's client, "not on this link" costs it a good address.
+        if matches!(request.kind, Kind::Confirm | Kind::Release | Kind::Decline) {
+            let Some(association) = associations(request).into_iter().next() else {
+                return Ok(Done::silent("names no address"));
+            };
+            if self.grant(request.kind, client, subnet, &association).await?.is_none() {
+                return Ok(Done::silent("unknown machine"));
+            }
+        }
         match request.kind {
             Kind::Confirm => Ok(match decide::confirm(request, subnet, &self.duid) {
                 None => Done::silent("names no address"),
@@ -195,8 +210,12 @@ impl Server {
         subnet: &SubnetV6,
     ) -> Result<Done, DirectoryError> {
         let target = ask(self.observer.directory.boot_target(client)).await?;
-        if target == BootTarget::Nothing {
-            return Ok(Done::silent("unknown machine, or nothing to boot"));
+        match (phase, &target) {
+            (_, BootTarget::Nothing) => return Ok(Done::silent("unknown machine, or nothing to boot")),
+            (Phase::System | Phase::Unknown, BootTarget::Discover { .. }) => {
+                return Ok(Done::silent("an unknown machine that does not boot"));
+            }
+            _ => {}
         }
         let boot_url = match self.boot_url(phase, client, &target) {
             Ok(boot_url) => boot_url,
@@ -216,6 +235,11 @@ impl Server {
     ) -> Result<Done, DirectoryError> {
         let mut granted = Vec::new();
         for association in associations(request) {
+            // A machine has one address in a subnet.
+            if !granted.is_empty() {
+                granted.push((association, Granted::Exhausted));
+                continue;
+            }
             let Some(found) = self.grant(request.kind, client, subnet, &association).await? else {
                 return Ok(Done::silent("unknown machine"));
             };
@@ -284,6 +308,13 @@ impl Server {
         let file = self.programs.boot_file(phase, client.arch, target)?;
         Ok(file.map(|file| if file.contains("://") { file } else { format!("tftp://[{}]/{file}", self.address) }))
     }
+}
+
+/// Whose rate a request is counted to: the neighbour that sent it, or the client behind a relay agent, which sends for
+/// many.
+fn source(envelope: &Envelope, peer: Ipv6Addr) -> u64 {
+    let client = envelope.message.options.get(code::CLIENT_ID).filter(|_| !envelope.relays.is_empty());
+    client.map_or_else(|| fnv(&peer.octets()), fnv)
 }
 
 /// Clients listen on their own port whichever they sent from; a relay agent may name another (RFC 8357).

@@ -84,6 +84,7 @@ async fn server(host: Arc<OneHost>) -> Server {
         address,
         programs: Programs::new(&Config::default(), (address, 8080)),
         observer: Observer::new(host),
+        sources: Sources::new(),
     }
 }
 
@@ -105,6 +106,7 @@ async fn play(name: &str) -> Arc<OneHost> {
                 *host.target.lock().unwrap() = match target {
                     "ramdisk" => BootTarget::Ramdisk { boot_id: BootId(7) },
                     "disk" => BootTarget::LocalDisk,
+                    "discover" => BootTarget::Discover { boot_id: BootId(7) },
                     _ => BootTarget::Nothing,
                 }
             }
@@ -139,6 +141,44 @@ async fn conversations_are_exact_to_the_octet() {
     let host = play("system").await;
     let address = "fd77::1:1".parse().unwrap();
     assert_eq!(*host.given_back.lock().unwrap(), [("released", address), ("declined", address)]);
+}
+
+#[tokio::test]
+async fn a_second_association_gets_no_address() {
+    let host = Arc::new(OneHost { target: Mutex::new(BootTarget::LocalDisk), given_back: Mutex::default() });
+    let server = server(host).await;
+    let peer = "fe80::77".parse().unwrap();
+    let solicit =
+        "01cafe01 0001000a 00030001 525400000001 0003000c 00000007 0000000000000000 0003000c 00000008 0000000000000000";
+    let envelope = server.read(&octets(solicit), peer).unwrap();
+    let (.., done) = server.respond(&envelope, peer).await;
+    let reply = done.reply.unwrap();
+    let associations: Vec<_> = reply.options.all(code::IA_NA).collect();
+    assert_eq!(associations.len(), 2);
+    assert_eq!(Association::decode(associations[0]).unwrap().addresses, ["fd77::1:1".parse::<Ipv6Addr>().unwrap()]);
+    // IAID 8, no times, status 2.
+    assert_eq!(associations[1][..18], octets("00000008 0000000000000000 000d0014 0002")[..]);
+}
+
+#[tokio::test]
+async fn a_flood_of_one_neighbour_is_counted_and_others_are_read() {
+    let host = Arc::new(OneHost { target: Mutex::new(BootTarget::LocalDisk), given_back: Mutex::default() });
+    let server = server(host).await;
+    let read = |peer: &str, duid: u16, relay: &str| {
+        let message =
+            format!("{relay}01cafe01 0001000a 00030001 52540000{duid:04x} 0003000c 00000007 0000000000000000");
+        server.read(&octets(&message), peer.parse().unwrap()).is_some()
+    };
+    // Whatever it calls itself.
+    let loud = (0..1000).filter(|duid| read("fe80::77", *duid, "")).count();
+    assert!((100..400).contains(&loud), "{loud}");
+    let floods = server.observer.metrics.troubles_of(Protocol::Dhcp6, Trouble::Flood);
+    assert_eq!(usize::try_from(floods).unwrap() + loud, 1000);
+    assert!(read("fe80::78", 1, ""));
+    // A relay agent speaks for many, each of which has its own rate.
+    let relay = format!("0c00{}{}00090022", "00".repeat(16), "00".repeat(16));
+    assert!((0..300).all(|duid| read("fe80::79", duid, &relay)));
+    assert!(!(0..300).all(|_| read("fe80::79", 1, &relay)));
 }
 
 #[tokio::test]
