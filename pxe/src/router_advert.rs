@@ -195,16 +195,35 @@ fn advertisement(on_link: Option<&SubnetV6>, router_lifetime: Duration) -> Vec<u
     out
 }
 
-/// Only the type and the source matter.
+/// What comes from a link-local address was sent on this link: routers do not pass it on. The hop limit would say no more.
 fn judge(message: &[u8], from: Ipv6Addr, ours: &[u8]) -> Heard {
     match message.first() {
         Some(&SOLICITATION) if from.is_unicast_link_local() => Heard::Solicited,
         Some(&SOLICITATION) if from.is_unspecified() => Heard::SolicitedFromNowhere,
         // Behind type, code and checksum.
         Some(&ADVERTISEMENT) if message.get(4..) == ours.get(4..) => Heard::Nothing,
-        Some(&ADVERTISEMENT) => Heard::ForeignRouter,
+        Some(&ADVERTISEMENT) if from.is_unicast_link_local() && says_something(message) => Heard::ForeignRouter,
         _ => Heard::Nothing,
     }
+}
+
+/// An advertisement without a router and without a prefix is a router's that leaves, or another boot server's on a link
+/// without IPv6: hosts learn nothing from it. One that is cut short is ignored (section 6.1.2).
+fn says_something(advertisement: &[u8]) -> bool {
+    let Some((head, mut options)) = advertisement.split_at_checked(16) else { return false };
+    if head.get(6..8) != Some(&[0, 0]) {
+        return true;
+    }
+    while let [kind, len, ..] = options {
+        if *kind == PREFIX_INFORMATION {
+            return true;
+        }
+        match options.get(usize::from(*len) * 8..) {
+            Some(rest) if *len != 0 => options = rest,
+            _ => return false,
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -212,14 +231,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_solicitations_from_the_link_are_answered() {
+    fn only_what_is_said_on_the_link_counts() {
         let ours = advertisement(None, Duration::ZERO);
         let (link, global) = ("fe80::5054:ff:fe00:1".parse().unwrap(), "2001:db8::1".parse().unwrap());
+        let router = advertisement(None, Duration::from_secs(1800));
+        // Not octet for octet what this server says.
+        let mut leaving = ours.clone();
+        leaving[4] = 64;
+        let prefix = [PREFIX_INFORMATION, 4, 64, ON_LINK].into_iter().chain([0; 28]).collect::<Vec<_>>();
         for (message, from, expected) in [
             (&[133, 0, 0, 0, 0, 0, 0, 0][..], link, Heard::Solicited),
             (&[133, 0], global, Heard::Nothing),
             (&[133, 0], Ipv6Addr::UNSPECIFIED, Heard::SolicitedFromNowhere),
-            (&[134, 0], link, Heard::ForeignRouter),
+            (&router, link, Heard::ForeignRouter),
+            // Not of this link, cut short.
+            (&router, global, Heard::Nothing),
+            (&router, Ipv6Addr::UNSPECIFIED, Heard::Nothing),
+            (&router[..15], link, Heard::Nothing),
+            (&[134, 0], link, Heard::Nothing),
+            // A router that leaves, with its name servers or an option without an end; no router, but prefixes.
+            (&leaving, link, Heard::Nothing),
+            (&[&leaving[..], &[25, 1, 0, 0, 0, 0, 0, 0]].concat(), link, Heard::Nothing),
+            (&[&leaving[..], &[25, 0, 0, 0, 0, 0, 0, 0], &prefix].concat(), link, Heard::Nothing),
+            (&[&leaving[..], &[25, 1, 0, 0, 0, 0, 0, 0], &prefix].concat(), link, Heard::ForeignRouter),
             (&[135, 0], link, Heard::Nothing),
             (&[], link, Heard::Nothing),
             // Another boot server of ours, with a checksum of its own.

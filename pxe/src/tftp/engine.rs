@@ -42,6 +42,8 @@ struct Active {
     /// Of this transfer alone; `None` where all share the listener's port.
     socket: Option<UdpSocket>,
     started: Instant,
+    /// When the client last acknowledged something.
+    moved: Instant,
     deadline: Instant,
 }
 
@@ -174,6 +176,13 @@ impl Engine {
                     let step = active.transfer.overdue();
                     return self.act(key, step);
                 }
+                // A copy that was late on the wire, while the client goes on at the port it knows. One that did begin anew
+                // asks again.
+                Some(active)
+                    if *active.request == *request && active.moved.elapsed() < active.transfer.terms().timeout =>
+                {
+                    return;
+                }
                 // The client has begun anew from the same port, as ROMs with a fixed one do.
                 _ => self.end(key, End::Superseded),
             }
@@ -201,6 +210,7 @@ impl Engine {
             peer,
             socket,
             started: now,
+            moved: now,
             deadline: now,
         };
         let first = active.transfer.start();
@@ -239,6 +249,9 @@ impl Engine {
     fn receive(&mut self, key: u64, message: &[u8]) {
         if let Some(active) = self.active.get_mut(&key) {
             let step = active.transfer.receive(message);
+            if step == Step::Send {
+                active.moved = Instant::now();
+            }
             self.act(key, step);
         }
     }

@@ -227,6 +227,13 @@ async fn a_request_that_comes_again_begins_nothing_new() {
     let port = client.1;
     client.0.send_to(request, server).unwrap();
     assert_eq!((client.must_hear(), client.1), (first, port), "a second transfer beside the first");
+    // Nor does a late copy once something was acknowledged: the transfer goes on.
+    client.say(&[0, 4, 0, 0]);
+    assert_eq!(client.must_hear()[..4], [0, 3, 0, 1]);
+    client.0.send_to(request, server).unwrap();
+    assert_eq!((client.hear(SILENCE), client.1), (None, port));
+    client.say(&[0, 4, 0, 1]);
+    assert_eq!((&client.must_hear()[..4], client.1), (&[0, 3, 0, 2][..], port));
     // Another request from the same port is another transfer, and the first one ends.
     client.0.send_to(b"\0\x01shimx64.efi\0octet\0", server).unwrap();
     assert_eq!(client.must_hear()[..4], [0, 3, 0, 1]);
@@ -234,8 +241,31 @@ async fn a_request_that_comes_again_begins_nothing_new() {
     client.say(&[0, 4, 0, 1]);
     assert_eq!(client.hear(SILENCE), None);
     let heard = running.stop().await;
-    assert_eq!(heard[0].2, "the client began anew after 0 octets", "{heard:?}");
+    assert_eq!(heard[0].2, "the client began anew after 1000 octets", "{heard:?}");
     assert!(matches!(heard[1].1, Answer::Sent { bytes: 20, .. }), "{heard:?}");
+}
+
+/// A ROM with a fixed port that was reset asks for the same file with the same octets.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_client_that_begins_anew_with_the_same_request_is_served_once_the_first_stands_still() {
+    let limits = TftpLimits { timeout: Duration::from_millis(200), attempts: 100, ..TftpLimits::default() };
+    let running = start(Ipv4Addr::LOCALHOST.into(), limits);
+    let server = running.at;
+    let mut client = Client::new(server);
+    let request = b"\0\x01large\0octet\0";
+    client.say(request);
+    client.must_hear();
+    let first = client.1;
+    client.say(&[0, 4, 0, 1]);
+    assert_eq!(client.must_hear()[..4], [0, 3, 0, 2]);
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while client.1 == first {
+        assert!(Instant::now() < deadline, "it was never served again");
+        client.0.send_to(request, server).unwrap();
+        client.must_hear();
+    }
+    let heard = running.stop().await;
+    assert_eq!(heard[0].2, "the client began anew after 512 octets", "{heard:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
