@@ -105,6 +105,14 @@ impl Libvirt {
         self.log.next(before).await
     }
 
+    /// Waits until its machine says a line with `words` in it on the serial port, and gives that line.
+    ///
+    /// # Errors
+    /// When it has not in a minute and a half, with the last that it said.
+    pub async fn line(&self, words: &str) -> Result<String> {
+        self.log.line(words).await
+    }
+
     /// Starts sushy-tools' emulator over it, without TLS and for everyone, and says on which TCP port.
     ///
     /// # Errors
@@ -159,12 +167,12 @@ impl Libvirt {
             &domain,
             format!(
                 "<domain type='qemu'><name>{DOMAIN}</name><uuid>{uuid}</uuid>\n\
-                 <memory unit='MiB'>64</memory><vcpu>1</vcpu>\n\
+                 <memory unit='MiB'>512</memory><vcpu>1</vcpu>\n\
                  <os><type arch='x86_64' machine='pc'>hvm</type><boot dev='hd'/></os><features><acpi/></features>\n\
                  <devices><emulator>/usr/bin/qemu-system-x86_64</emulator>\n\
                  <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='{disk}'/>\n\
                  <target dev='hda' bus='ide'/></disk>\n\
-                 <interface type='network'><mac address='{mac}'/><source network='boot'/><model type='e1000'/>\n\
+                 <interface type='network'><mac address='{mac}'/><source network='boot'/><model type='virtio'/>\n\
                  </interface><serial type='unix'><source mode='connect' path='{serial}'/></serial>\n\
                  </devices></domain>\n",
                 uuid = Self::UUID,

@@ -19,6 +19,9 @@ use crate::workspace::Workspace;
 /// The agent is static and small; the host's own target, so that no other toolchain is needed.
 const AGENT_TARGET: &str = "x86_64-unknown-linux-gnu";
 
+/// Tells tests where the agent is that [`agent`] built.
+pub(crate) const AGENT_VARIABLE: &str = "BESSEMER_AGENT";
+
 /// What was built.
 #[derive(Debug)]
 pub(crate) struct Artefacts {

@@ -80,7 +80,8 @@ impl Lane {
             Self::Unit | Self::Lint => 15,
             // twenty, and Kubernetes from nothing
             Self::Api | Self::Agent => 40,
-            Self::Bmc => 15,
+            // ten, and the agent from nothing
+            Self::Bmc => 20,
             Self::Boot | Self::Hosts | Self::Capi => 10,
             Self::Rack => 65,
         };
@@ -135,6 +136,8 @@ impl Lane {
             how.environment.push((kubernetes::PREVIOUS_VARIABLE, previous));
         }
         if self == Self::Bmc {
+            // what a virtual CD boots; the lane of the agent builds the same one
+            how.environment.push((artefacts::AGENT_VARIABLE, artefacts::agent(run.workspace, until)?));
             // without them their tests are skipped and say so, and all the others still tell something
             match python::ensure(run.workspace, until) {
                 Ok(peers) => how.environment.push((python::PEERS_VARIABLE, peers)),
