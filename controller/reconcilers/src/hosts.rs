@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use bessemer_api::bessemer::HostRecord;
+use bessemer_api::bessemer::{BootLease, HostRecord};
 use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
 use bessemer_protocol::{BootId, HostId};
 use kube::runtime::reflector::{ObjectRef, Store};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use tokio::sync::Mutex;
 
 use crate::kubernetes::Key;
@@ -20,6 +20,7 @@ pub struct Hosts {
     client: Client,
     hosts: Store<BareMetalHost>,
     records: Store<HostRecord>,
+    leases: Store<BootLease>,
     leasing: Arc<Mutex<()>>,
 }
 
@@ -36,12 +37,25 @@ fn is_registered(host: &BareMetalHost) -> bool {
     !matches!(state, ProvisioningState::None | ProvisioningState::Unmanaged | ProvisioningState::Registering)
 }
 
+/// Addresses that software makes up: those of BMCs' USB network cards are the same in every server of a kind.
+fn is_locally_administered(mac: &str) -> bool {
+    mac.get(..2).and_then(|octet| u8::from_str_radix(octet, 16).ok()).is_none_or(|octet| octet & 2 != 0)
+}
+
+fn has_nic(host: &BareMetalHost, mac: &str) -> bool {
+    let hardware = host.status.as_ref().and_then(|status| status.hardware.as_ref());
+    hardware.is_some_and(|hardware| {
+        hardware.nics.iter().filter_map(|nic| nic.mac.as_deref()).any(|nic| nic.eq_ignore_ascii_case(mac))
+    })
+}
+
 impl Hosts {
     pub(crate) fn new(site: &Site) -> Self {
         Self {
             client: site.client.clone(),
             hosts: site.hosts.store(),
             records: site.records.store(),
+            leases: site.leases.store(),
             leasing: Arc::default(),
         }
     }
@@ -59,17 +73,37 @@ impl Hosts {
         self.hosts.get(&ObjectRef::new(&key.name).within(&key.namespace))
     }
 
-    /// The host with this boot MAC. None if it cannot be told: when several claim it, the only one that is registered
-    /// has it, as none is registered while another has its MAC.
+    /// The host with this MAC: its boot MAC, or one of a NIC that was found in it. None if it cannot be told: when
+    /// several claim a boot MAC, the only one that is registered has it, as none is registered while another has its MAC;
+    /// a NIC found in several hosts is in none.
     pub(crate) fn key_of_mac(&self, mac: &str) -> Option<Key> {
         let mut hosts = hosts_with_mac(&self.hosts, mac);
         if hosts.len() > 1 {
             hosts.retain(|host| is_registered(host));
+        } else if hosts.is_empty() && !is_locally_administered(mac) {
+            hosts = self.hosts.state_filter(|host| has_nic(host, mac));
         }
         match hosts.as_slice() {
             [host] => Some(Key::of(host.as_ref())),
             _ => None,
         }
+    }
+
+    pub(crate) fn cached_lease(&self, key: &Key) -> Option<Arc<BootLease>> {
+        self.leases.get(&ObjectRef::new(&key.name).within(&key.namespace))
+    }
+
+    /// Leases of this MAC, in any subnet.
+    pub(crate) fn leases_of(&self, mac: &str) -> Vec<Arc<BootLease>> {
+        self.leases.state_filter(|lease| lease.spec.mac == mac)
+    }
+
+    /// Leases of any MAC of this host.
+    pub(crate) fn leases_of_host(&self, key: &Key) -> Vec<Arc<BootLease>> {
+        let of_host = |lease: &BootLease| {
+            lease.spec.host.as_ref() == Some(&key.name) && lease.namespace().as_ref() == Some(&key.namespace)
+        };
+        self.leases.state_filter(of_host)
     }
 
     pub(crate) fn key_of_host(&self, id: HostId) -> Option<Key> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bessemer_api::bessemer::HostRecord;
+use bessemer_api::bessemer::{BootLease, HostRecord};
 use bessemer_api::bootstrap::KubeadmConfig;
 use bessemer_api::cluster::{Cluster, Machine};
 use bessemer_api::controlplane::KubeadmControlPlane;
@@ -94,6 +94,7 @@ pub struct Site {
     pub(crate) client: Client,
     pub(crate) hosts: Feed<BareMetalHost>,
     pub(crate) records: Feed<HostRecord>,
+    pub(crate) leases: Feed<BootLease>,
     pub(crate) secrets: Feed<Secret>,
     pub(crate) metal3_clusters: Feed<Metal3Cluster>,
     pub(crate) metal3_machines: Feed<Metal3Machine>,
@@ -124,6 +125,7 @@ impl Site {
         let site = Self {
             hosts: feed!(),
             records: feed!(),
+            leases: feed!(),
             secrets: Feed::start(Api::all(client.clone()), labelled, forget_content, shutdown.clone()),
             metal3_clusters: feed!(),
             metal3_machines: feed!(),
@@ -152,7 +154,7 @@ impl Site {
             };
         }
         wait!(
-            hosts: "BareMetalHost", records: "HostRecord", secrets: "Secret", metal3_clusters: "Metal3Cluster",
+            hosts: "BareMetalHost", records: "HostRecord", leases: "BootLease", secrets: "Secret", metal3_clusters: "Metal3Cluster",
             metal3_machines: "Metal3Machine", clusters: "Cluster", machines: "Machine",
             kubeadm_configs: "KubeadmConfig", control_planes: "KubeadmControlPlane"
         );

@@ -84,7 +84,7 @@ where
 #[tokio::test(flavor = "multi_thread")]
 async fn a_powered_off_host_becomes_a_running_machine() {
     let lab = Lab::start().await;
-    assert_eq!(lab.hosts.target(MAC).await.unwrap(), BootTargetView::Unknown);
+    assert_eq!(lab.hosts.target(&[MAC.to_owned()]).await.unwrap(), BootTargetView::Unknown);
     lab.add_host("right").await;
     let (host, deploy) = until_deploy(&lab).await;
     let pxe = BootOverride::once(BootDevice::Pxe);
@@ -98,7 +98,7 @@ async fn a_powered_off_host_becomes_a_running_machine() {
     lab.hub.answer(&deploy, deployed());
     let leave = lab.hub.received().await;
     assert!(matches!(leave.work, Work::Leave { .. }), "{leave:?}");
-    assert_eq!(lab.hosts.target(MAC).await.unwrap(), BootTargetView::LocalDisk);
+    assert_eq!(lab.hosts.target(&[MAC.to_owned()]).await.unwrap(), BootTargetView::LocalDisk);
     assert!(lab.hosts.deploying(host, deploy.id).await.is_err());
     lab.hub
         .answer(&leave, Outcome::Done { report: Report::Leaving(LeaveReport { how: LeaveHow::Reboot, detail: None }) });
@@ -252,7 +252,7 @@ async fn a_wrong_digest_is_shown_and_not_retried_at_once() {
         conditions.iter().any(|condition| condition.type_ == "Ready" && condition.message.contains("got 41aa…"))
     })
     .await;
-    assert_eq!(lab.hosts.target(MAC).await.unwrap(), BootTargetView::PowerOff, "its disk never boots");
+    assert_eq!(lab.hosts.target(&[MAC.to_owned()]).await.unwrap(), BootTargetView::PowerOff, "its disk never boots");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,23 @@
-//! What the boot servers leave in the Kubernetes API: the conversations of machines. Knows objects and machines' names
-//! only; how a packet looks, and what it is answered, is the boot server's business.
+//! What the boot servers ask of the Kubernetes API and leave in it: whose machine, what it shall boot, which address it
+//! has, and what was said. Knows objects and machines' names only; how a packet looks is the boot server's business.
 
+mod directory;
 mod journal;
+mod leases;
 mod strangers;
 
 pub use journal::Journal;
+
+use crate::kubernetes::ReconcileError;
+use crate::outside::DirectoryError;
+
+fn api_trouble(what: impl Into<String>, source: kube::Error) -> DirectoryError {
+    DirectoryError::Api { what: what.into(), source: Box::new(source) }
+}
+
+fn write_trouble(error: ReconcileError) -> DirectoryError {
+    match error {
+        ReconcileError::Api { what, source, .. } => DirectoryError::Api { what, source },
+        other => DirectoryError::Busy(other.to_string()),
+    }
+}

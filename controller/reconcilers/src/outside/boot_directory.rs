@@ -1,24 +1,34 @@
 //! What the boot server asks about a machine.
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use async_trait::async_trait;
 use bessemer_protocol::{BootId, HostId};
 use jiff::Timestamp;
 
 /// What a machine shall boot, as stored by the BareMetalHost's `decide`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BootTargetView {
-    /// No host has this MAC as its boot MAC, or it is not to be touched.
+    /// No host has one of these MACs, or it is not to be touched.
     Unknown,
     /// The ramdisk.
     Ramdisk {
         /// Of this boot.
         boot: BootId,
     },
+    /// The ramdisk without any secret, to learn what an unknown machine is.
+    Discover {
+        /// Of this boot, which nobody can enrol with.
+        boot: BootId,
+    },
     /// The system on its disk.
     LocalDisk,
+    /// A live system.
+    LiveIso {
+        /// Where it is served.
+        url: String,
+    },
     /// It should be off; nothing on its disk may boot.
     PowerOff,
 }
@@ -34,10 +44,21 @@ pub struct BootView {
     pub name: String,
     /// Its boot MAC, lower case with colons.
     pub mac: String,
-    /// Its leased address; none before its first lease.
-    pub address: Option<Ipv4Addr>,
+    /// Its leased addresses; none before its first lease.
+    pub addresses: Vec<IpAddr>,
     /// When the boot was made: the overlay's clock, the same bytes at each fetch.
     pub issued: Timestamp,
+}
+
+/// What there is of a boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BootFilesView {
+    /// It may be fetched.
+    Ready(BootView),
+    /// It may no longer be fetched: the agent opened its stream, or the time is over.
+    Over,
+    /// Nobody knows it.
+    Unknown,
 }
 
 /// No address can be had.
@@ -51,13 +72,13 @@ pub trait AddressPool: Send + Sync {
     fn subnet(&self) -> String;
 
     /// Whether a remembered lease still is one of this pool.
-    fn contains(&self, address: Ipv4Addr) -> bool;
+    fn contains(&self, address: IpAddr) -> bool;
 
     /// A free address for `mac`.
     ///
     /// # Errors
     /// [`NoAddress`] when all are taken.
-    fn pick(&self, mac: &str, taken: &BTreeSet<Ipv4Addr>) -> Result<Ipv4Addr, NoAddress>;
+    fn pick(&self, mac: &str, taken: &BTreeSet<IpAddr>) -> Result<IpAddr, NoAddress>;
 }
 
 /// A question that could not be answered; the machine asks again.
@@ -83,21 +104,36 @@ pub enum DirectoryError {
 /// Who the machines are. MACs are lower case with colons.
 #[async_trait]
 pub trait BootDirectory: Send + Sync {
-    /// What this machine shall boot.
+    /// What the machine with these MACs shall boot.
     ///
     /// # Errors
     /// [`DirectoryError::Api`].
-    async fn target(&self, mac: &str) -> Result<BootTargetView, DirectoryError>;
+    async fn target(&self, macs: &[String]) -> Result<BootTargetView, DirectoryError>;
 
-    /// The machine's address, picked and stored as a BootLease at its first request; none for an unknown MAC.
+    /// The machine's address in the pool's subnet, picked and stored as a BootLease at its first request; none for an
+    /// unknown one. Several boot servers over one API never give one address to two machines.
     ///
     /// # Errors
     /// [`DirectoryError`].
-    async fn lease(&self, mac: &str, pool: &dyn AddressPool) -> Result<Option<Ipv4Addr>, DirectoryError>;
+    async fn lease(&self, macs: &[String], pool: &dyn AddressPool) -> Result<Option<IpAddr>, DirectoryError>;
 
-    /// The boot behind an overlay; none when it is unknown, expired, or spent because its agent opened its stream.
+    /// The machine found its address in use by another one: it gets another, and nobody that one for a while. Only the
+    /// address that is leased to it is withdrawn.
+    ///
+    /// # Errors
+    /// [`DirectoryError`].
+    async fn declined(&self, macs: &[String], address: IpAddr) -> Result<(), DirectoryError>;
+
+    /// The boot behind an overlay.
     ///
     /// # Errors
     /// [`DirectoryError::Api`].
-    async fn boot(&self, boot: BootId) -> Result<Option<BootView>, DirectoryError>;
+    async fn boot(&self, boot: BootId) -> Result<BootFilesView, DirectoryError>;
+
+    /// The machine asked for this boot's files again and again, and no agent enrolled: `why` says what was seen. It is to
+    /// be powered off with that reason.
+    ///
+    /// # Errors
+    /// [`DirectoryError::Api`].
+    async fn gave_up(&self, boot: BootId, why: &str) -> Result<(), DirectoryError>;
 }

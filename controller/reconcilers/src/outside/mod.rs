@@ -11,6 +11,8 @@ mod host_authority;
 mod workload;
 
 pub use agent_hub::{AgentHub, AgentHubError, AgentView, ItemView, Progress};
-pub use boot_directory::{AddressPool, BootDirectory, BootTargetView, BootView, DirectoryError, NoAddress};
+pub use boot_directory::{
+    AddressPool, BootDirectory, BootFilesView, BootTargetView, BootView, DirectoryError, NoAddress,
+};
 pub use host_authority::{AgentIdentity, HostAuthority, Refused, RoleIdentity};
 pub use workload::{ClusterKey, NodeAddressView, NodeView, WorkloadClusters, WorkloadError};

@@ -98,6 +98,17 @@ impl Lab {
         self.api::<K>().patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
     }
 
+    /// As [`Lab::patch`], of the status.
+    pub async fn patch_status<K>(&self, name: &str, patch: Value)
+    where
+        K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
+            + DeserializeOwned
+            + Clone
+            + Debug,
+    {
+        self.api::<K>().patch_status(name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+    }
+
     /// The Secret and the host.
     pub async fn add_host(&self, password: &str) {
         self.secret("r7-u12-bmc", password).await;

@@ -85,6 +85,10 @@ pub struct BootRecord {
     /// Whether an agent has enrolled.
     #[serde(default)]
     pub enrolled: bool,
+    /// Why the boot servers hold the host instead of booting it again: it asked for this boot again and again, and no agent
+    /// enrolled.
+    #[text(..=1024)]
+    pub gave_up: Option<String>,
 }
 
 /// What a host shall boot.

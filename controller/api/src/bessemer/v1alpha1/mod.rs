@@ -4,7 +4,7 @@ mod boot_lease;
 mod boot_trace;
 mod host_record;
 
-pub use boot_lease::{BootLease, BootLeaseSpec};
+pub use boot_lease::{BootLease, BootLeaseSpec, DeclinedAddress};
 pub use boot_trace::{BootExchange, BootTrace, BootTraceSpec, BootTraceStatus};
 pub use host_record::{
     AgentRecord, BootRecord, BootStep, BootTarget, HostRecord, HostRecordSpec, HostRecordStatus, NodeKeyRecord,

@@ -279,8 +279,15 @@ mod tests {
             (id, BootTarget::LocalDisk, BootStep::Leaving, 2000, false),
             (BootId::random(), BootTarget::Ramdisk, BootStep::Waiting, 2000, false),
         ] {
-            let boot =
-                BootRecord { id: id.to_string(), target, step, issued: at(0), expires: at(expires), enrolled: true };
+            let boot = BootRecord {
+                id: id.to_string(),
+                target,
+                step,
+                issued: at(0),
+                expires: at(expires),
+                enrolled: true,
+                gave_up: None,
+            };
             let status = HostRecordStatus { boot: Some(boot), ..HostRecordStatus::default() };
             assert_eq!(check_boot(&status, asked, now).is_ok(), open, "{target:?} {step:?} {expires}");
         }

@@ -6,7 +6,6 @@ mod act;
 mod authority;
 mod budgets;
 mod decide;
-mod directory;
 mod effect;
 mod observe;
 mod observed;

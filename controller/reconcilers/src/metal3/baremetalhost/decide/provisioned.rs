@@ -117,6 +117,7 @@ impl Rules<'_> {
                     issued: time(self.now),
                     expires: time(self.now),
                     enrolled: false,
+                    gave_up: None,
                 });
             }
         }

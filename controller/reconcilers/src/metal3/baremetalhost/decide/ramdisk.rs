@@ -68,6 +68,7 @@ impl Rules<'_> {
             issued: time(self.now),
             expires: time(later(self.now, POST_BUDGET)),
             enrolled: false,
+            gave_up: None,
         });
         self.set_override();
     }
@@ -102,7 +103,12 @@ impl Rules<'_> {
     fn await_agent(&mut self, boot: &BootRecord, on_failure: ErrorType) {
         let (name, since) = (self.seen.host.name_any(), clock(boot.issued.0));
         let power = self.power_word();
-        if boot.expires.0 <= self.now {
+        if let Some(why) = &boot.gave_up {
+            // More boots would end as these did; `give_up` also cuts the power, again if need be.
+            let message = format!("{name} boots in a loop: {why}; it is powered off, edit the host to try again");
+            self.end_boot();
+            self.give_up(on_failure, message);
+        } else if boot.expires.0 <= self.now {
             let minutes = POST_BUDGET.as_secs() / 60;
             let message = format!(
                 "the agent of {name} did not enrol within {minutes} min of {since}: power {power}, boot override pxe; \

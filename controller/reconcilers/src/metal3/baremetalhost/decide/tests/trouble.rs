@@ -1,5 +1,6 @@
 //! BMCs that do not listen, systems that do not stop, writes that were lost, and hosts that look alike.
 
+use bessemer_api::bessemer::{BootStep, BootTarget};
 use bessemer_bmc::PowerAction;
 
 use super::super::super::budgets::{DEADLINE_SLACK, DEPLOY_BUDGET, SOFT_OFF_BUDGET};
@@ -117,4 +118,25 @@ fn a_failure_whose_status_was_lost_is_shown_by_the_next_pass() {
     world.seen.host = before;
     world.pass();
     assert_eq!(world.error(), shown);
+}
+
+#[test]
+fn a_boot_loop_ends_in_power_off_with_the_reason() {
+    let mut world = World::new();
+    while world.record().boot.is_none_or(|boot| boot.step != BootStep::Waiting) {
+        world.effect();
+    }
+    let record = world.seen.record.as_mut().unwrap();
+    record.boot.as_mut().unwrap().gave_up = Some("its firmware asked 6 times for the ramdisk".to_owned());
+    assert_eq!(world.effect(), Effect::Power(PowerAction::ForceOff));
+    assert_eq!(world.boot().target, BootTarget::PowerOff, "its disk must not boot either");
+    let (kind, message) = world.error();
+    assert_eq!(kind, Some(ErrorType::Inspection));
+    assert!(message.contains("boots in a loop: its firmware asked 6 times for the ramdisk"), "{message}");
+    for _ in 0..5 {
+        world.wait(DEPLOY_BUDGET);
+        assert_eq!(world.pass(), None, "it stays off until somebody edits the host");
+    }
+    world.seen.host.metadata.generation = Some(7);
+    assert!(matches!(world.effect(), Effect::SetOverride(_)));
 }

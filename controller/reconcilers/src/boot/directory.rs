@@ -1,0 +1,153 @@
+//! What a machine shall boot and which address it has: the answers to the boot server.
+
+use std::net::IpAddr;
+
+use async_trait::async_trait;
+use bessemer_api::bessemer::{BootStep, BootTarget, HostRecord, HostRecordStatus};
+use bessemer_api::metal3::BareMetalHost;
+use bessemer_api::well_known::{HOST_DETACHED_ANNOTATION, HOST_PAUSED_ANNOTATION};
+use bessemer_protocol::BootId;
+use jiff::Timestamp;
+use kube::{Api, ResourceExt};
+
+use super::leases::{Holder, parse};
+use super::{api_trouble, write_trouble};
+use crate::hosts::Hosts;
+use crate::kubernetes::{Key, time, write};
+use crate::metal3::baremetalhost::host_id;
+use crate::outside::{AddressPool, BootDirectory, BootFilesView, BootTargetView, BootView, DirectoryError};
+
+#[async_trait]
+impl BootDirectory for Hosts {
+    async fn target(&self, macs: &[String]) -> Result<BootTargetView, DirectoryError> {
+        let Some((key, _)) = self.known(macs) else { return Ok(BootTargetView::Unknown) };
+        let (host, record) = self.read(&key).await.map_err(|source| api_trouble(format!("host {key}"), source))?;
+        let Some(host) = host else { return Ok(BootTargetView::Unknown) };
+        let status = record.and_then(|record| record.status).unwrap_or_default();
+        Ok(target(&host, &status, Timestamp::now()))
+    }
+
+    async fn lease(&self, macs: &[String], pool: &dyn AddressPool) -> Result<Option<IpAddr>, DirectoryError> {
+        let Some(holder) = self.holder(macs) else { return Ok(None) };
+        self.address(&holder, pool).await.map(Some)
+    }
+
+    async fn declined(&self, macs: &[String], address: IpAddr) -> Result<(), DirectoryError> {
+        let Some(holder) = self.holder(macs) else { return Ok(()) };
+        self.withdraw(&holder, address).await
+    }
+
+    async fn boot(&self, boot: BootId) -> Result<BootFilesView, DirectoryError> {
+        let Some(key) = self.key_of_boot(boot) else { return Ok(BootFilesView::Unknown) };
+        let (host, record) = self.read(&key).await.map_err(|source| api_trouble(format!("host {key}"), source))?;
+        let (Some(host), Some(record)) = (host, record) else { return Ok(BootFilesView::Unknown) };
+        let current = record.status.and_then(|status| status.boot).filter(|current| current.id == boot.to_string());
+        let (Some(id), Some(current), Some(mac)) = (host_id(&host), current, host.spec.boot_mac_address) else {
+            return Ok(BootFilesView::Unknown);
+        };
+        let open = current.target == BootTarget::Ramdisk
+            && current.step != BootStep::Streaming
+            && current.expires.0 > Timestamp::now();
+        if !open {
+            return Ok(BootFilesView::Over);
+        }
+        let addresses = self.leases_of_host(&key).iter().filter_map(|lease| parse(&lease.spec.address)).collect();
+        Ok(BootFilesView::Ready(BootView {
+            host: id,
+            namespace: key.namespace,
+            name: key.name,
+            mac: mac.to_ascii_lowercase(),
+            addresses,
+            issued: current.issued.0,
+        }))
+    }
+
+    async fn gave_up(&self, boot: BootId, why: &str) -> Result<(), DirectoryError> {
+        let Some(key) = self.key_of_boot(boot) else { return Ok(()) };
+        let (_, record) = self.read(&key).await.map_err(|source| api_trouble(format!("host {key}"), source))?;
+        let Some(record) = record else { return Ok(()) };
+        let mut after = record.clone();
+        let status = after.status.get_or_insert_default();
+        let asked = status.boot.as_mut().filter(|current| current.id == boot.to_string() && !current.enrolled);
+        let Some(current) = asked.filter(|current| current.gave_up.is_none()) else { return Ok(()) };
+        current.gave_up = Some(why.to_owned());
+        status.tell(time(Timestamp::now()), "boot", why);
+        let records: Api<HostRecord> = Api::namespaced(self.client().clone(), &key.namespace);
+        write(&records, &record, &after).await.map_err(write_trouble).map(drop)
+    }
+}
+
+impl Hosts {
+    /// The host that has one of these MACs, and which of them.
+    fn known(&self, macs: &[String]) -> Option<(Key, String)> {
+        macs.iter().find_map(|mac| Some((self.key_of_mac(mac)?, mac.clone())))
+    }
+
+    fn holder(&self, macs: &[String]) -> Option<Holder> {
+        let (host, mac) = self.known(macs)?;
+        Some(Holder { mac, namespace: host.namespace.clone(), host: Some(host) })
+    }
+}
+
+/// The stored target, as long as the host is ours to boot.
+fn target(host: &BareMetalHost, status: &HostRecordStatus, now: Timestamp) -> BootTargetView {
+    let Some(boot) = &status.boot else { return BootTargetView::Unknown };
+    let annotations = host.annotations();
+    let left_alone =
+        annotations.contains_key(HOST_PAUSED_ANNOTATION) || annotations.contains_key(HOST_DETACHED_ANNOTATION);
+    match boot.target {
+        BootTarget::Nothing => BootTargetView::Unknown,
+        BootTarget::LocalDisk => BootTargetView::LocalDisk,
+        BootTarget::PowerOff => BootTargetView::PowerOff,
+        BootTarget::Ramdisk if left_alone => BootTargetView::Unknown,
+        // The token is spent, or nothing came of so many boots: it would boot in vain. It is held until the next boot is
+        // decided on.
+        BootTarget::Ramdisk if boot.step == BootStep::Streaming || boot.expires.0 <= now || boot.gave_up.is_some() => {
+            BootTargetView::PowerOff
+        }
+        BootTarget::Ramdisk => {
+            boot.id.parse().map_or(BootTargetView::PowerOff, |boot| BootTargetView::Ramdisk { boot })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bessemer_api::bessemer::BootRecord;
+
+    use super::*;
+
+    #[test]
+    fn the_target_is_what_is_stored_while_it_can_be_booted() {
+        let now = Timestamp::from_second(1000).unwrap();
+        let at = |seconds: i64| time(Timestamp::from_second(seconds).unwrap());
+        let id = BootId::random();
+        for (stored, step, expires, paused, wanted) in [
+            (BootTarget::Ramdisk, BootStep::Waiting, 2000, false, BootTargetView::Ramdisk { boot: id }),
+            (BootTarget::Ramdisk, BootStep::Waiting, 999, false, BootTargetView::PowerOff),
+            (BootTarget::Ramdisk, BootStep::Streaming, 2000, false, BootTargetView::PowerOff),
+            (BootTarget::Ramdisk, BootStep::Waiting, 2000, true, BootTargetView::Unknown),
+            (BootTarget::LocalDisk, BootStep::Leaving, 0, true, BootTargetView::LocalDisk),
+            (BootTarget::PowerOff, BootStep::Leaving, 0, false, BootTargetView::PowerOff),
+            (BootTarget::Nothing, BootStep::Leaving, 0, false, BootTargetView::Unknown),
+        ] {
+            let mut host = BareMetalHost::new("h", Default::default());
+            if paused {
+                host.annotations_mut().insert(HOST_PAUSED_ANNOTATION.to_owned(), String::new());
+            }
+            let boot = BootRecord {
+                id: id.to_string(),
+                target: stored,
+                step,
+                issued: at(0),
+                expires: at(expires),
+                enrolled: false,
+                gave_up: None,
+            };
+            let status = HostRecordStatus { boot: Some(boot), ..HostRecordStatus::default() };
+            assert_eq!(target(&host, &status, now), wanted, "{stored:?} {step:?} {expires} {paused}");
+        }
+        let nothing = HostRecordStatus::default();
+        assert_eq!(target(&BareMetalHost::default(), &nothing, now), BootTargetView::Unknown);
+    }
+}

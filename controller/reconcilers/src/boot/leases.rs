@@ -1,0 +1,217 @@
+//! Addresses of machines, as BootLeases. Several boot servers over one API never give one address to two machines: a
+//! lease is created first and then looked for by its address, and whoever finds somebody else's beside his own takes
+//! his back. The one that was created first cannot have found the other, so one of two always sees both.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use bessemer_api::addresses::IpText;
+use bessemer_api::bessemer::{BootLease, BootLeaseSpec, DeclinedAddress};
+use jiff::{SignedDuration, Timestamp};
+use kube::api::{ListParams, ObjectMeta};
+use kube::{Api, ResourceExt};
+
+use super::{api_trouble, write_trouble};
+use crate::hosts::Hosts;
+use crate::kubernetes::{Key, create_or_get, delete, own, time, write};
+use crate::outside::{AddressPool, DirectoryError};
+
+/// How long a declined address is given to nobody.
+const DECLINED_FOR: SignedDuration = SignedDuration::from_hours(24);
+
+/// Addresses tried before a machine has to ask again.
+const ATTEMPTS: usize = 8;
+
+/// Whose lease it is.
+pub(super) struct Holder {
+    /// Lower case with colons.
+    pub(super) mac: String,
+    /// Where the lease lies.
+    pub(super) namespace: String,
+    /// The BareMetalHost, which owns it; none for a stranger.
+    pub(super) host: Option<Key>,
+}
+
+impl Hosts {
+    /// The holder's address, allocated when it has none.
+    pub(super) async fn address(&self, holder: &Holder, pool: &dyn AddressPool) -> Result<IpAddr, DirectoryError> {
+        let key = Key::new(&holder.namespace, lease_name(&holder.mac, &pool.subnet()));
+        let good = |lease: &BootLease| usable(&lease.spec, Timestamp::now()).filter(|address| pool.contains(*address));
+        if let Some(address) = self.cached_lease(&key).as_deref().and_then(good) {
+            return Ok(address);
+        }
+        // One at a time here: what two tasks of this process would pick at once, one would have to take back.
+        let _turn = self.leasing().lock().await;
+        let leases: Api<BootLease> = Api::namespaced(self.client().clone(), &key.namespace);
+        let known = leases.get_opt(&key.name).await.map_err(|error| api_trouble(format!("lease {key}"), error))?;
+        if let Some(address) = known.as_ref().and_then(good) {
+            return Ok(address);
+        }
+        self.allocate(holder, pool, &leases, known).await
+    }
+
+    async fn allocate(
+        &self,
+        holder: &Holder,
+        pool: &dyn AddressPool,
+        leases: &Api<BootLease>,
+        mut known: Option<BootLease>,
+    ) -> Result<IpAddr, DirectoryError> {
+        let mut taken = self.taken(&holder.mac).await?;
+        for _ in 0..ATTEMPTS {
+            let picked = pool.pick(&holder.mac, &taken)?;
+            let lease = self.store(holder, leases, pool, picked, known.take()).await?;
+            let address = parse(&lease.spec.address).unwrap_or(picked);
+            if self.is_alone(&lease, address).await? {
+                return Ok(address);
+            }
+            // Somebody was faster, or as fast: both may take theirs back, neither keeps what it should not.
+            delete(leases, &lease).await.map_err(write_trouble)?;
+            taken.insert(address);
+        }
+        Err(DirectoryError::Busy(format!(
+            "{ATTEMPTS} addresses for {} were taken by other boot servers at the same moment",
+            holder.mac
+        )))
+    }
+
+    /// Every address that is not for `mac`: others', and what anybody declined lately.
+    async fn taken(&self, mac: &str) -> Result<BTreeSet<IpAddr>, DirectoryError> {
+        let now = Timestamp::now();
+        let all: Api<BootLease> = Api::all(self.client().clone());
+        // Not from the cache: it may not know yet what another boot server has just given out.
+        let all = all.list(&ListParams::default()).await.map_err(|error| api_trouble("leases", error))?;
+        let mut taken = BTreeSet::new();
+        for lease in &all {
+            taken.extend(lease.spec.declined.iter().filter(|old| is_fresh(old, now)).filter_map(address_of_declined));
+            if lease.spec.mac != mac {
+                taken.extend(parse(&lease.spec.address));
+            }
+        }
+        Ok(taken)
+    }
+
+    async fn store(
+        &self,
+        holder: &Holder,
+        leases: &Api<BootLease>,
+        pool: &dyn AddressPool,
+        address: IpAddr,
+        known: Option<BootLease>,
+    ) -> Result<BootLease, DirectoryError> {
+        let subnet = pool.subnet();
+        let mut spec = BootLeaseSpec {
+            mac: holder.mac.clone(),
+            address: IpText(address.to_string()),
+            subnet: subnet.clone(),
+            host: holder.host.as_ref().map(|host| host.name.clone()),
+            first_seen: Some(time(Timestamp::now())),
+            declined: Vec::new(),
+        };
+        let label = (BootLeaseSpec::ADDRESS_LABEL.to_owned(), BootLeaseSpec::label_of(address));
+        let mut metadata = ObjectMeta {
+            name: Some(lease_name(&holder.mac, &subnet)),
+            namespace: Some(holder.namespace.clone()),
+            labels: Some(BTreeMap::from([label.clone()])),
+            ..ObjectMeta::default()
+        };
+        if let Some(host) = holder.host.as_ref().and_then(|host| self.cached(host)) {
+            own(&mut metadata, host.as_ref(), false);
+        }
+        let fresh = BootLease { metadata, spec: spec.clone() };
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let stored = create_or_get(leases, &fresh).await.map_err(write_trouble)?;
+                // Another boot server heard the same question and was faster: the machine keeps that address.
+                if usable(&stored.spec, Timestamp::now()).is_some_and(|address| pool.contains(address)) {
+                    return Ok(stored);
+                }
+                stored
+            }
+        };
+        spec.declined.clone_from(&known.spec.declined);
+        let mut after = BootLease { metadata: known.metadata.clone(), spec };
+        after.labels_mut().insert(label.0, label.1);
+        if known.spec.first_seen.is_some() && known.spec.address == after.spec.address {
+            after.spec.first_seen.clone_from(&known.spec.first_seen);
+        }
+        write(leases, &known, &after).await.map_err(write_trouble)
+    }
+
+    /// Whether nobody else holds the address, asked after our own lease was written.
+    async fn is_alone(&self, lease: &BootLease, address: IpAddr) -> Result<bool, DirectoryError> {
+        let label = format!("{}={}", BootLeaseSpec::ADDRESS_LABEL, BootLeaseSpec::label_of(address));
+        let all: Api<BootLease> = Api::all(self.client().clone());
+        let holders = all.list(&ListParams::default().labels(&label)).await;
+        let holders = holders.map_err(|error| api_trouble(format!("leases of {address}"), error))?;
+        Ok(holders.iter().all(|other| other.uid() == lease.uid()))
+    }
+
+    /// Withdraws the holder's address, if it is that one.
+    pub(super) async fn withdraw(&self, holder: &Holder, address: IpAddr) -> Result<(), DirectoryError> {
+        let leases: Api<BootLease> = Api::namespaced(self.client().clone(), &holder.namespace);
+        let ours = self.leases_of(&holder.mac);
+        let Some(lease) = ours.iter().find(|lease| parse(&lease.spec.address) == Some(address)) else { return Ok(()) };
+        let mut after = BootLease::clone(lease);
+        let said = DeclinedAddress { address: IpText(address.to_string()), at: time(Timestamp::now()) };
+        after.spec.declined.retain(|old| old.address != said.address);
+        after.spec.declined.push(said);
+        let surplus = after.spec.declined.len().saturating_sub(BootLeaseSpec::DECLINED);
+        after.spec.declined.drain(..surplus);
+        write(&leases, lease, &after).await.map_err(write_trouble).map(drop)
+    }
+}
+
+/// The lease's address, unless its machine declined it lately.
+fn usable(spec: &BootLeaseSpec, now: Timestamp) -> Option<IpAddr> {
+    let declined = spec.declined.iter().any(|old| old.address == spec.address && is_fresh(old, now));
+    parse(&spec.address).filter(|_| !declined)
+}
+
+fn is_fresh(declined: &DeclinedAddress, now: Timestamp) -> bool {
+    now.duration_since(declined.at.0) < DECLINED_FOR
+}
+
+fn address_of_declined(declined: &DeclinedAddress) -> Option<IpAddr> {
+    parse(&declined.address)
+}
+
+pub(super) fn parse(address: &IpText) -> Option<IpAddr> {
+    address.as_str().parse().ok()
+}
+
+/// `52-54-00-00-00-01.10-77-0-0-24`: MACs and subnets are no object names, with dashes they are.
+fn lease_name(mac: &str, subnet: &str) -> String {
+    let dashed = |text: &str| text.replace([':', '/', '.'], "-");
+    // A subnet such as `::/64` would begin with a dash; a label of a name must not.
+    format!("{}.net-{}", dashed(mac), dashed(subnet))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_named_by_machine_and_subnet() {
+        let mac = "52:54:00:00:00:01";
+        assert_eq!(lease_name(mac, "10.77.0.0/24"), "52-54-00-00-00-01.net-10-77-0-0-24");
+        assert_eq!(lease_name(mac, "fd77::/64"), "52-54-00-00-00-01.net-fd77---64");
+    }
+
+    #[test]
+    fn a_declined_address_is_not_usable_for_a_day() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        for (address, hours, wanted) in
+            [("10.0.0.9", 1, None), ("10.0.0.9", 25, Some("10.0.0.9")), ("10.0.0.8", 1, Some("10.0.0.9"))]
+        {
+            let at = time(now.checked_sub(SignedDuration::from_hours(hours)).unwrap());
+            let spec = BootLeaseSpec {
+                address: IpText("10.0.0.9".to_owned()),
+                declined: vec![DeclinedAddress { address: IpText(address.to_owned()), at }],
+                ..BootLeaseSpec::default()
+            };
+            assert_eq!(usable(&spec, now), wanted.map(|address| address.parse().unwrap()), "{address} {hours}");
+        }
+    }
+}
