@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::bmc::BmcOptions;
 use crate::controllers::Controllers;
+use crate::host::HostOptions;
 use crate::logging::LogFormat;
 use crate::serve::ServeOptions;
 use crate::up::Subnet;
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Serve(ServeOptions),
     /// Speak to one server's management controller (BMC), without any cluster.
     Bmc(BmcOptions),
+    /// Ask about one server, through a Kubernetes API.
+    Host(HostOptions),
 }
 
 /// Where `bessemer up` listens and what it serves.

@@ -1,9 +1,12 @@
 //! The `bessemer` program: command line and wiring. Everything it does is another room's; here the rooms meet.
 
 mod bmc;
+mod boot;
 mod cli;
+mod connect;
 mod controllers;
 mod descriptors;
+mod host;
 mod logging;
 mod metrics;
 mod namespace;
@@ -24,7 +27,7 @@ const GOODBYE: Duration = Duration::from_secs(2);
 fn main() -> ExitCode {
     let cli = Cli::parse();
     // a tool's own output is what matters; a server's log is all there is of it
-    let least = if matches!(cli.command, Command::Bmc(_)) { logging::TOOL_FILTER } else { logging::SERVER_FILTER };
+    let least = if matches!(cli.command, Command::Bmc(_) | Command::Host(_)) { logging::TOOL_FILTER } else { logging::SERVER_FILTER };
     if let Err(error) = logging::start(cli.log_format, least) {
         eprintln!("error: {error}");
         return ExitCode::FAILURE;
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Command::Up(options) => code_of(&runtime.block_on(Box::pin(up::run(options)))),
         Command::Serve(options) => code_of(&runtime.block_on(Box::pin(serve::run(options)))),
         Command::Bmc(options) => runtime.block_on(bmc::run(options)),
+        Command::Host(options) => runtime.block_on(Box::pin(host::run(options))).unwrap_or_else(|error| failed(&error)),
     };
     // A blocking read that hangs must not keep the process.
     runtime.shutdown_timeout(GOODBYE);
@@ -50,9 +54,11 @@ fn main() -> ExitCode {
 fn code_of(result: &anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(error),
     }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {error:#}");
+    ExitCode::FAILURE
 }

@@ -2,7 +2,6 @@
 //! leads, installs the definitions, then runs the controllers until it is told to end or loses the lead. It has no boot
 //! server and no endpoint for agents, so hosts are not its business.
 
-mod connect;
 mod definitions;
 mod install;
 mod leader;
@@ -22,6 +21,7 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::controllers::Controllers;
+use crate::connect::connect;
 use crate::metrics;
 use crate::signals::Signals;
 use leader::{Stop, Times};
@@ -86,13 +86,13 @@ async fn serve(options: &ServeOptions, stop: &Stop) -> anyhow::Result<()> {
     if options.controllers.is_empty() {
         bail!("no controllers are chosen, so there is nothing to do; choose some with --controllers");
     }
-    let connected = connect::connect(options.kubeconfig.as_deref(), options.context.as_deref());
+    let connected = connect(options.kubeconfig.as_deref(), options.context.as_deref());
     let client = tokio::select! {
         client = connected => client?,
         () = stop.gently.cancelled() => return Ok(()),
     };
     if let Some(address) = options.metrics {
-        metrics::serve(address, None, stop.gently.clone()).await?;
+        metrics::serve(address, metrics::Sources::default(), stop.gently.clone()).await?;
     }
     if options.install_only {
         return tokio::select! {

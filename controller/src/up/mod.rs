@@ -1,12 +1,9 @@
 //! `bessemer up`: everything on one machine. Starts the rooms in the order in which they need each other, says that it is
 //! ready, and ends them together.
 
-mod boot_directory;
-mod interface;
 mod kubeconfig;
 mod lock;
 mod preflight;
-mod site;
 mod subnet;
 
 use std::net::SocketAddr;
@@ -17,16 +14,16 @@ use anyhow::bail;
 use bessemer_agents::{Endpoint, Hub};
 use bessemer_apiserver::{ApiServer, Serving};
 use bessemer_bmc::Connector;
-use bessemer_pxe::{BootServer, Ipxe, Prefix, Ramdisk, Reach, TftpLimits};
+use bessemer_pxe::{Ipxe, Prefix, Ramdisk, Reach};
 use bessemer_reconcilers::{KubeWorkloadClusters, Outside, Site};
 use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::boot::{self, site};
 use crate::cli::UpOptions;
 use crate::metrics;
 use crate::signals::Signals;
-use boot_directory::Directory;
 use preflight::{BootReady, Ready};
 pub(crate) use subnet::Subnet;
 
@@ -97,9 +94,11 @@ async fn start(
         _ => Some(Site::start(client.clone(), stop.clone()).await?),
     };
     let subnet = boot.as_ref().map(|boot| boot.subnet);
-    let mut places = String::new();
+    let (mut places, mut counted) = (String::new(), None);
     if let (Some(boot), Some(site)) = (boot, &controllers) {
-        places = Box::pin(start_boot(options, boot, site, hub.clone(), &client, stop, parts)).await?;
+        let (where_it_is, metrics) =
+            Box::pin(start_boot(options, boot, site, hub.clone(), &client, stop, parts)).await?;
+        (places, counted) = (where_it_is, Some(metrics));
     }
     let serving = serve_api(&api, options, subnet, stop).await?;
     let kubeconfig = kubeconfig::link(&options.state, &serving.kubeconfig_path)?;
@@ -108,7 +107,8 @@ async fn start(
     }
     let api_address = serving.local_addr;
     if let Some(address) = options.metrics {
-        metrics::serve(address, Some(api.clone()), stop.clone()).await?;
+        let sources = metrics::Sources { api: Some(api.clone()), boot: counted };
+        metrics::serve(address, sources, stop.clone()).await?;
     }
     parts.spawn(async move {
         serving.finished().await;
@@ -135,7 +135,7 @@ async fn start(
     ))
 }
 
-/// Starts what hosts talk to; says where it is.
+/// Starts what hosts talk to; says where it is, and gives its counters.
 async fn start_boot(
     options: &UpOptions,
     boot: BootReady,
@@ -144,14 +144,12 @@ async fn start_boot(
     client: &Client,
     stop: &CancellationToken,
     parts: &mut JoinSet<&'static str>,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<(String, Arc<bessemer_pxe::Metrics>)> {
     let BootReady { interface, subnet, pool, kernel, ramdisk, ipxe } = boot;
     let authority = Arc::new(site::open(client).await?);
-    let hosts = Arc::new(site.hosts());
     let agents = SocketAddr::from((subnet.address, options.agent_port));
     let controllers = vec![format!("https://{agents}")];
     let endpoint = Endpoint::bind(agents, authority.clone(), hosts.clone(), hub, &controllers).await?;
-    let directory = Directory { hosts, site: authority, controllers };
     let served = bessemer_pxe::Subnet {
         pool: Some(pool),
         router: options.router,
@@ -171,19 +169,15 @@ async fn start_boot(
         images_dir: options.images_dir.clone(),
         ..bessemer_pxe::Config::default()
     };
-    let boot = BootServer::start(config, Arc::new(directory), stop.clone()).await?;
-    let boot_addresses = boot.http_addresses().iter().map(|address| format!("http://{address}"));
-    let boot_addresses = boot_addresses.collect::<Vec<_>>().join(", ");
+    let running =
+        boot::start(config, site.hosts(), authority, vec![format!("https://{agents}")], stop, parts).await?;
     let ended = stop.clone();
     parts.spawn(async move {
         endpoint.run(ended).await;
         "the agents' endpoint"
     });
-    parts.spawn(async move {
-        boot.stopped().await;
-        "the boot server"
-    });
-    Ok(format!(", boot {boot_addresses}, agents https://{agents}"))
+    let urls = running.urls.join(", ");
+    Ok((format!(", boot {urls}, agents https://{agents}"), running.metrics))
 }
 
 async fn serve_api(

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::lock::{self, StateLock};
-use super::{Subnet, interface, kubeconfig};
+use super::{Subnet, kubeconfig};
+use crate::boot::interface;
 use crate::cli::UpOptions;
 
 /// UDP ports of the boot server, fixed by what firmware asks.

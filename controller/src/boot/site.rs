@@ -13,7 +13,7 @@ use kube::{Client, core::ObjectMeta};
 use crate::namespace;
 
 /// Where the controller keeps what is its own.
-pub(super) const NAMESPACE: &str = "bessemer-system";
+pub(crate) const NAMESPACE: &str = "bessemer-system";
 
 const SECRET: &str = "bessemer-agents-ca";
 const CERTIFICATE: &str = "tls.crt";
@@ -22,17 +22,17 @@ const TOKEN_KEY: &str = "token.key";
 /// Other CAs that are trusted as well, while the CA is being replaced; may be absent.
 const ALSO_TRUSTED: &str = "ca.crt";
 
-/// How long the embedded API may take for one of these calls.
+/// How long the API may take for one of these calls.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Makes the controller's namespace and reads the site's secrets, or makes them at the first start.
-pub(super) async fn open(client: &Client) -> anyhow::Result<SiteAuthority> {
+pub(crate) async fn open(client: &Client) -> anyhow::Result<SiteAuthority> {
     let work = async {
         namespace::ensure(client, NAMESPACE).await?;
         let secret = load_or_create(client).await.with_context(|| format!("secret {NAMESPACE}/{SECRET}"))?;
         SiteAuthority::open(&secret).with_context(|| format!("secret {NAMESPACE}/{SECRET}"))
     };
-    tokio::time::timeout(DEADLINE, work).await.context("the embedded Kubernetes API does not answer")?
+    tokio::time::timeout(DEADLINE, work).await.context("the Kubernetes API does not answer")?
 }
 
 async fn load_or_create(client: &Client) -> anyhow::Result<SiteSecret> {

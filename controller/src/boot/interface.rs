@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use futures::TryStreamExt;
 use rtnetlink::packet_route::address::AddressAttribute;
 
-use super::Subnet;
+use crate::up::Subnet;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,7 @@ const DEADLINE: Duration = Duration::from_secs(15);
 
 /// A client of the cluster that `kubeconfig` names, or else the one that any Kubernetes client would take: that of the files
 /// in `KUBECONFIG`, of the user's own file, or of the Pod this runs in.
-pub(super) async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> anyhow::Result<Client> {
+pub(crate) async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> anyhow::Result<Client> {
     let config = choose(kubeconfig, context).await?;
     let server = config.cluster_url.to_string();
     let client = Client::try_from(config).with_context(|| format!("cannot connect to {server}"))?;

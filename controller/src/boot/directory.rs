@@ -1,0 +1,122 @@
+//! The boot server's questions, answered from the objects (`BootDirectory`) and the site's secrets.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bessemer_agents::SiteAuthority;
+use bessemer_protocol::{BOOT_CONFIG_PATH, BootId};
+use bessemer_pxe::{
+    BootFiles, BootTarget, ClientIdentity, DirectoryError, Exchange, HostDirectory, Lease, LeaseV6, Overlay,
+    OverlayFile, Subnet, SubnetV6,
+};
+use bessemer_reconcilers::Journal;
+use bessemer_reconcilers::outside::{BootDirectory, BootFilesView, BootTargetView};
+use uuid::Uuid;
+
+use super::conversations::Conversations;
+use super::pools::{PoolV4, PoolV6};
+
+/// Owner only: the overlay holds the enrolment token.
+const OVERLAY_MODE: u32 = 0o600;
+
+/// What every host of this site is told.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) authority: Arc<SiteAuthority>,
+    /// `https://address:port` of each controller's endpoint for agents.
+    pub(crate) controllers: Vec<String>,
+}
+
+/// The adapter.
+pub(crate) struct Directory {
+    hosts: Arc<dyn BootDirectory>,
+    site: Site,
+    conversations: Conversations,
+}
+
+impl Directory {
+    /// `server` is the name of this boot server in what operators read.
+    pub(crate) fn new(hosts: Arc<dyn BootDirectory>, site: Site, journal: Arc<Journal>, server: String) -> Self {
+        Self { hosts, site, conversations: Conversations::new(journal, server) }
+    }
+}
+
+#[async_trait]
+impl HostDirectory for Directory {
+    async fn boot_target(&self, who: &ClientIdentity) -> Result<BootTarget, DirectoryError> {
+        let target = self.hosts.target(&macs(who)).await.map_err(DirectoryError::new)?;
+        let served = |boot: BootId| bessemer_pxe::BootId(boot.0.as_u128());
+        Ok(match target {
+            BootTargetView::Unknown => BootTarget::Nothing,
+            BootTargetView::Ramdisk { boot } => BootTarget::Ramdisk { boot_id: served(boot) },
+            BootTargetView::Discover { boot } => BootTarget::Discover { boot_id: served(boot) },
+            BootTargetView::LocalDisk => BootTarget::LocalDisk,
+            BootTargetView::LiveIso { url } => BootTarget::LiveIso { url },
+            BootTargetView::PowerOff => BootTarget::PowerOff,
+        })
+    }
+
+    async fn lease(
+        &self,
+        who: &ClientIdentity,
+        subnet: &Subnet,
+        wanted: Option<Ipv4Addr>,
+    ) -> Result<Option<Lease>, DirectoryError> {
+        let Some(pool) = &subnet.pool else { return Ok(None) };
+        let pool = PoolV4 { pool, subnet: subnet.prefix.to_string(), wanted };
+        let address = self.hosts.lease(&macs(who), &pool).await.map_err(DirectoryError::new)?;
+        Ok(address.and_then(|address| match address {
+            IpAddr::V4(address) => Some(Lease { address }),
+            IpAddr::V6(_) => None,
+        }))
+    }
+
+    async fn lease_v6(
+        &self,
+        who: &ClientIdentity,
+        subnet: &SubnetV6,
+        // One address a machine: firmware and system number their associations differently.
+        _iaid: u32,
+        wanted: Option<Ipv6Addr>,
+    ) -> Result<Option<LeaseV6>, DirectoryError> {
+        let pool = PoolV6 { subnet, wanted };
+        let address = self.hosts.lease(&macs(who), &pool).await.map_err(DirectoryError::new)?;
+        Ok(address.and_then(|address| match address {
+            IpAddr::V6(address) => Some(LeaseV6 { address }),
+            IpAddr::V4(_) => None,
+        }))
+    }
+
+    async fn declined(&self, who: &ClientIdentity, address: IpAddr) -> Result<(), DirectoryError> {
+        self.hosts.declined(&macs(who), address).await.map_err(DirectoryError::new)
+    }
+
+    async fn overlay(&self, boot: &bessemer_pxe::BootId) -> Result<BootFiles, DirectoryError> {
+        let boot = BootId(Uuid::from_u128(boot.0));
+        let found = match self.hosts.boot(boot).await.map_err(DirectoryError::new)? {
+            BootFilesView::Ready(found) => found,
+            BootFilesView::Over => return Ok(BootFiles::Spent),
+            BootFilesView::Unknown => return Ok(BootFiles::Unknown),
+        };
+        let Site { authority, controllers } = &self.site;
+        let content = authority.overlay(boot, controllers, found.issued.as_second()).map_err(DirectoryError::new)?;
+        let path = BOOT_CONFIG_PATH.trim_start_matches('/').to_owned();
+        let files = vec![OverlayFile { path, mode: OVERLAY_MODE, content: content.into() }];
+        Ok(BootFiles::Ready(Overlay { files, addresses: found.addresses, ..Overlay::default() }))
+    }
+
+    async fn looping(&self, boot: &bessemer_pxe::BootId, starts: u32) -> Result<(), DirectoryError> {
+        let boot = BootId(Uuid::from_u128(boot.0));
+        let why = format!("it was started {starts} times from the network and no agent enrolled");
+        self.hosts.gave_up(boot, &why).await.map_err(DirectoryError::new)
+    }
+
+    fn observed(&self, exchange: &Exchange) {
+        self.conversations.observed(exchange);
+    }
+}
+
+fn macs(who: &ClientIdentity) -> Vec<String> {
+    who.macs.iter().map(ToString::to_string).collect()
+}
