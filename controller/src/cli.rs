@@ -7,6 +7,7 @@ use bessemer_pxe::Pool;
 use clap::{Args, Parser, Subcommand};
 
 use crate::bmc::BmcOptions;
+use crate::boot::BootOptions;
 use crate::controllers::Controllers;
 use crate::host::HostOptions;
 use crate::logging::LogFormat;
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Up(UpOptions),
     /// Run the controllers against a Kubernetes API that is there already.
     Serve(ServeOptions),
+    /// Run only the boot server (DHCP, TFTP, HTTP) near the hosts, beside a controller elsewhere.
+    Boot(BootOptions),
     /// Speak to one server's management controller (BMC), without any cluster.
     Bmc(BmcOptions),
     /// Ask about one server, through a Kubernetes API.

@@ -27,7 +27,11 @@ const GOODBYE: Duration = Duration::from_secs(2);
 fn main() -> ExitCode {
     let cli = Cli::parse();
     // a tool's own output is what matters; a server's log is all there is of it
-    let least = if matches!(cli.command, Command::Bmc(_) | Command::Host(_)) { logging::TOOL_FILTER } else { logging::SERVER_FILTER };
+    let least = if matches!(cli.command, Command::Bmc(_) | Command::Host(_)) {
+        logging::TOOL_FILTER
+    } else {
+        logging::SERVER_FILTER
+    };
     if let Err(error) = logging::start(cli.log_format, least) {
         eprintln!("error: {error}");
         return ExitCode::FAILURE;
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
     let code = match cli.command {
         Command::Up(options) => code_of(&runtime.block_on(Box::pin(up::run(options)))),
         Command::Serve(options) => code_of(&runtime.block_on(Box::pin(serve::run(options)))),
+        Command::Boot(options) => code_of(&runtime.block_on(Box::pin(boot::run(options)))),
         Command::Bmc(options) => runtime.block_on(bmc::run(options)),
         Command::Host(options) => runtime.block_on(Box::pin(host::run(options))).unwrap_or_else(|error| failed(&error)),
     };

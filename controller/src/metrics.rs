@@ -32,7 +32,8 @@ pub(crate) async fn serve(address: SocketAddr, sources: Sources, stop: Cancellat
     let bound = TcpListener::bind(address).await;
     let listener =
         bound.with_context(|| format!("cannot listen on {address} for metrics; choose another with --metrics"))?;
-    let router = Router::new().route("/metrics", get(show)).route("/healthz", get(|| async { "ok" })).with_state(sources);
+    let router =
+        Router::new().route("/metrics", get(show)).route("/healthz", get(|| async { "ok" })).with_state(sources);
     tokio::spawn(async move {
         let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
         if let Err(error) = served {

@@ -8,7 +8,9 @@ use bessemer_pxe::{Metrics, Protocol};
 pub(crate) fn text(metrics: &Metrics) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
-    let mut line = |line: std::fmt::Arguments<'_>| drop(writeln!(text, "{line}"));
+    let mut line = |line: std::fmt::Arguments<'_>| {
+        let _ = writeln!(text, "{line}");
+    };
     line(format_args!("# HELP bessemer_boot_exchanges Questions of booting machines by what was answered."));
     line(format_args!("# TYPE bessemer_boot_exchanges counter"));
     for count in metrics.exchanges() {

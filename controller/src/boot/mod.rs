@@ -1,15 +1,17 @@
 //! The boot server in this program: its questions answered from the objects, what it saw written down for operators, and
 //! how it is configured. Must not know how a packet looks.
 
+mod command;
 mod conversations;
 mod directory;
+mod file;
 pub(crate) mod interface;
+mod load;
 pub(crate) mod metrics;
 mod pools;
 pub(crate) mod site;
 mod words;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bessemer_agents::SiteAuthority;
@@ -18,6 +20,7 @@ use bessemer_reconcilers::{Hosts, Journal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use command::{BootOptions, run};
 use directory::{Directory, Site};
 
 /// A boot server that runs.
@@ -41,7 +44,7 @@ pub(crate) async fn start(
     let site = Site { authority, controllers };
     let directory = Directory::new(Arc::new(hosts.clone()), site, journal.clone(), name());
     let server = BootServer::start(config, Arc::new(directory), stop.clone()).await?;
-    let urls = server.http_addresses().iter().map(|address: &SocketAddr| format!("http://{address}")).collect();
+    let urls = server.http_addresses().iter().map(|address| format!("http://{address}")).collect();
     let metrics = server.metrics();
     let ended = stop.clone();
     parts.spawn(async move {

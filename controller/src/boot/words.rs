@@ -100,7 +100,14 @@ mod tests {
         let x64 = Some(ClientArch::UEFI_X64);
         for (phase, arch, relay, answer, asked, answered) in [
             (Phase::PxeFirmware, x64, None, Answer::Silent, "discover by uefi-x64 firmware (PXE)", "no answer"),
-            (Phase::PxeFirmware, Some(ClientArch::BIOS), Some([10, 0, 0, 1]), Answer::Dropped, "discover by BIOS firmware (PXE) through relay 10.0.0.1", "dropped"),
+            (
+                Phase::PxeFirmware,
+                Some(ClientArch::BIOS),
+                Some([10, 0, 0, 1]),
+                Answer::Dropped,
+                "discover by BIOS firmware (PXE) through relay 10.0.0.1",
+                "dropped",
+            ),
             (Phase::HttpFirmware, None, None, Answer::Noted, "discover by firmware (HTTP boot)", "noted"),
             (Phase::Ipxe, x64, None, sent, "discover by iPXE", "sent 1024 bytes in 1.5 s, 2 packets sent again"),
             (Phase::System, None, None, Answer::Noted, "discover by a running system", "noted"),

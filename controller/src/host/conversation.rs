@@ -105,7 +105,10 @@ mod tests {
         let silent = || exchange(1, "no answer", "the machine is unknown");
         for (said, verdict_is) in [
             (vec![], None),
-            (vec![exchange(1, "noted", ""), silent(), silent()], Some("its last 2 questions got no answer: the machine is unknown")),
+            (
+                vec![exchange(1, "noted", ""), silent(), silent()],
+                Some("its last 2 questions got no answer: the machine is unknown"),
+            ),
             (vec![exchange(1, "sent 5 bytes in 0.1 s", "")], None),
         ] {
             assert_eq!(verdict(&said).as_deref(), verdict_is);

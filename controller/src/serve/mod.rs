@@ -20,8 +20,8 @@ use clap::Args;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use crate::controllers::Controllers;
 use crate::connect::connect;
+use crate::controllers::Controllers;
 use crate::metrics;
 use crate::signals::Signals;
 use leader::{Stop, Times};

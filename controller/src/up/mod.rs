@@ -149,7 +149,7 @@ async fn start_boot(
     let authority = Arc::new(site::open(client).await?);
     let agents = SocketAddr::from((subnet.address, options.agent_port));
     let controllers = vec![format!("https://{agents}")];
-    let endpoint = Endpoint::bind(agents, authority.clone(), hosts.clone(), hub, &controllers).await?;
+    let endpoint = Endpoint::bind(agents, authority.clone(), Arc::new(site.hosts()), hub, &controllers).await?;
     let served = bessemer_pxe::Subnet {
         pool: Some(pool),
         router: options.router,
@@ -163,14 +163,12 @@ async fn start_boot(
         interfaces: vec![interface],
         subnets: vec![served],
         http_port: options.http_port,
-        tftp: TftpLimits::default(),
         ipxe: Ipxe { x64: ipxe, ..Ipxe::default() },
         ramdisk: Ramdisk { kernel, initrd: ramdisk, kernel_args: options.kernel_args.clone() },
         images_dir: options.images_dir.clone(),
         ..bessemer_pxe::Config::default()
     };
-    let running =
-        boot::start(config, site.hosts(), authority, vec![format!("https://{agents}")], stop, parts).await?;
+    let running = boot::start(config, site.hosts(), authority, vec![format!("https://{agents}")], stop, parts).await?;
     let ended = stop.clone();
     parts.spawn(async move {
         endpoint.run(ended).await;
