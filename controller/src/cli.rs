@@ -104,6 +104,11 @@ pub(crate) struct UpOptions {
     #[arg(long, value_name = "FILE", default_value = "/usr/lib/ipxe/snponly.efi", requires = "interface")]
     pub(crate) ipxe: PathBuf,
 
+    /// Learn about machines that no BareMetalHost knows: they boot the ramdisk without any secret, and what they report lies
+    /// in HostRecords called `discovered-MAC`.
+    #[arg(long, requires = "interface")]
+    pub(crate) discovery: bool,
+
     /// Kernel arguments of the ramdisk.
     #[arg(
         long,

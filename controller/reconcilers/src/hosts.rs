@@ -10,6 +10,7 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::Mutex;
 
+use crate::boot::Discovery;
 use crate::kubernetes::Key;
 use crate::metal3::baremetalhost::host_id;
 use crate::site::Site;
@@ -22,6 +23,7 @@ pub struct Hosts {
     records: Store<HostRecord>,
     leases: Store<BootLease>,
     leasing: Arc<Mutex<()>>,
+    discovery: Option<Arc<Discovery>>,
 }
 
 /// Every host that claims this boot MAC.
@@ -57,7 +59,19 @@ impl Hosts {
             records: site.records.store(),
             leases: site.leases.store(),
             leasing: Arc::default(),
+            discovery: None,
         }
+    }
+
+    /// The same, and machines that no BareMetalHost knows are learnt about: they boot the ramdisk without any secret, and
+    /// what they report lies in `namespace`. Clones share what they know.
+    #[must_use]
+    pub fn discovering(self, namespace: impl Into<String>) -> Self {
+        Self { discovery: Some(Arc::new(Discovery::new(namespace.into()))), ..self }
+    }
+
+    pub(crate) fn discovery(&self) -> Option<&Discovery> {
+        self.discovery.as_deref()
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -104,6 +118,10 @@ impl Hosts {
             lease.spec.host.as_ref() == Some(&key.name) && lease.namespace().as_ref() == Some(&key.namespace)
         };
         self.leases.state_filter(of_host)
+    }
+
+    pub(crate) fn leases_where(&self, is: impl Fn(&BootLease) -> bool) -> Vec<Arc<BootLease>> {
+        self.leases.state_filter(is)
     }
 
     pub(crate) fn key_of_host(&self, id: HostId) -> Option<Key> {

@@ -60,7 +60,10 @@ pub(crate) async fn run(options: BootOptions) -> anyhow::Result<()> {
     let start = async {
         let client = connect(options.kubeconfig.as_deref(), options.context.as_deref()).await?;
         let authority = Arc::new(site::open(&client).await?);
-        let hosts = Site::start(client, stop.clone()).await?.hosts();
+        let mut hosts = Site::start(client, stop.clone()).await?.hosts();
+        if file.discovery {
+            hosts = hosts.discovering(site::NAMESPACE);
+        }
         let running = super::start(config, hosts, authority, file.controllers.clone(), &stop, &mut parts).await?;
         if let Some(address) = options.metrics {
             let sources = metrics::Sources { api: None, boot: Some(running.metrics) };

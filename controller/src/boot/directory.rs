@@ -94,16 +94,21 @@ impl HostDirectory for Directory {
 
     async fn overlay(&self, boot: &bessemer_pxe::BootId) -> Result<BootFiles, DirectoryError> {
         let boot = BootId(Uuid::from_u128(boot.0));
-        let found = match self.hosts.boot(boot).await.map_err(DirectoryError::new)? {
-            BootFilesView::Ready(found) => found,
+        let Site { authority, controllers } = &self.site;
+        let (content, addresses) = match self.hosts.boot(boot).await.map_err(DirectoryError::new)? {
+            BootFilesView::Ready(found) => {
+                (authority.overlay(boot, controllers, found.issued.as_second()), found.addresses)
+            }
+            BootFilesView::Discover { issued } => {
+                (authority.discovery_overlay(boot, controllers, issued.as_second()), Vec::new())
+            }
             BootFilesView::Over => return Ok(BootFiles::Spent),
             BootFilesView::Unknown => return Ok(BootFiles::Unknown),
         };
-        let Site { authority, controllers } = &self.site;
-        let content = authority.overlay(boot, controllers, found.issued.as_second()).map_err(DirectoryError::new)?;
+        let content = content.map_err(DirectoryError::new)?;
         let path = BOOT_CONFIG_PATH.trim_start_matches('/').to_owned();
         let files = vec![OverlayFile { path, mode: OVERLAY_MODE, content: content.into() }];
-        Ok(BootFiles::Ready(Overlay { files, addresses: found.addresses, ..Overlay::default() }))
+        Ok(BootFiles::Ready(Overlay { files, addresses, ..Overlay::default() }))
     }
 
     async fn looping(&self, boot: &bessemer_pxe::BootId, starts: u32) -> Result<(), DirectoryError> {

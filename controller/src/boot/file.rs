@@ -19,6 +19,8 @@ pub(crate) struct BootFile {
     pub(crate) controllers: Vec<String>,
     /// A directory with `vmlinuz` and `initrd`.
     pub(crate) ramdisk: PathBuf,
+    /// The same for 64-bit ARM.
+    pub(crate) arm64_ramdisk: Option<PathBuf>,
     /// Kernel arguments of the ramdisk.
     #[serde(default = "kernel_args")]
     pub(crate) kernel_args: String,
@@ -29,6 +31,12 @@ pub(crate) struct BootFile {
     pub(crate) uki: Option<PathBuf>,
     /// An ISO for virtual media.
     pub(crate) iso: Option<PathBuf>,
+    /// TLS for firmware; only in a program that was built with it.
+    pub(crate) tls: Option<TlsFile>,
+    /// Learn about machines that no BareMetalHost knows: they boot the ramdisk without any secret and report their
+    /// hardware.
+    #[serde(default)]
+    pub(crate) discovery: bool,
     /// A directory of OS images.
     pub(crate) images_dir: Option<PathBuf>,
     /// TCP port of the boot files.
@@ -115,6 +123,17 @@ pub(crate) struct SubnetV6File {
     pub(crate) dns: Vec<Ipv6Addr>,
     /// Seconds.
     pub(crate) lease_seconds: Option<u64>,
+}
+
+/// Old TLS for firmware, with an RSA key.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct TlsFile {
+    pub(crate) port: u16,
+    /// PEM, with those above it.
+    pub(crate) certificate: PathBuf,
+    /// PEM.
+    pub(crate) key: PathBuf,
 }
 
 /// Paths of iPXE programs.

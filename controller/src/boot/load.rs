@@ -7,7 +7,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use bessemer_pxe::{
-    Config, Interface, InterfaceV6, Ipxe, Media, Mode, Pool, Prefix, Ramdisk, Reach, Route, Subnet, SubnetV6,
+    Config, FirmwareTls, Interface, InterfaceV6, Ipxe, Media, Mode, Pool, Prefix, Ramdisk, Reach, Route, Subnet,
+    SubnetV6,
 };
 use bytes::Bytes;
 
@@ -43,7 +44,7 @@ pub(crate) async fn load(file: &BootFile) -> Result<Config, Problems> {
     let mut config = Config {
         http_port: file.http_port,
         images_dir: file.images_dir.clone(),
-        media: Media { uki: None, iso: file.iso.clone() },
+        media: Media { iso: file.iso.clone(), ..Media::default() },
         ..Config::default()
     };
     for wanted in &file.interfaces {
@@ -59,9 +60,15 @@ pub(crate) async fn load(file: &BootFile) -> Result<Config, Problems> {
     if file.controllers.is_empty() {
         problems.0.push("controllers: none is named; agents need at least one, such as https://10.0.0.5:8444".into());
     }
-    let kernel = read("ramdisk", &file.ramdisk.join("vmlinuz"), &mut problems).await;
-    let initrd = read("ramdisk", &file.ramdisk.join("initrd"), &mut problems).await;
-    config.ramdisk = Ramdisk { kernel, initrd, kernel_args: file.kernel_args.clone() };
+    config.ramdisk = load_ramdisk("ramdisk", &file.ramdisk, file, &mut problems).await;
+    if let Some(folder) = &file.arm64_ramdisk {
+        config.media.arm64 = Some(load_ramdisk("arm64Ramdisk", folder, file, &mut problems).await);
+    }
+    if let Some(tls) = &file.tls {
+        let certificate = read_text("tls.certificate", &tls.certificate, &mut problems).await;
+        let key = read_text("tls.key", &tls.key, &mut problems).await;
+        config.http.tls = Some(FirmwareTls { port: tls.port, certificate, key });
+    }
     config.ipxe = Ipxe {
         x64: read("ipxe.x64", &file.ipxe.x64, &mut problems).await,
         bios: read_if("ipxe.bios", file.ipxe.bios.as_deref(), &mut problems).await,
@@ -142,6 +149,18 @@ fn range<A: FromStr>(text: &str) -> Result<(A, A), String> {
     let (first, last) = text.split_once('-').ok_or_else(wrong)?;
     let address = |text: &str| text.trim().parse::<A>().map_err(|_| wrong());
     Ok((address(first)?, address(last)?))
+}
+
+async fn load_ramdisk(what: &str, folder: &Path, file: &BootFile, problems: &mut Problems) -> Ramdisk {
+    let kernel = read(what, &folder.join("vmlinuz"), problems).await;
+    let initrd = read(what, &folder.join("initrd"), problems).await;
+    Ramdisk { kernel, initrd, kernel_args: file.kernel_args.clone() }
+}
+
+async fn read_text(what: &str, path: &Path, problems: &mut Problems) -> String {
+    let read =
+        tokio::fs::read_to_string(path).await.map_err(|error| format!("cannot read {}: {error}", path.display()));
+    problems.keep(what, read).unwrap_or_default()
 }
 
 async fn read_if(what: &str, path: Option<&Path>, problems: &mut Problems) -> Option<Bytes> {

@@ -149,7 +149,11 @@ async fn start_boot(
     let authority = Arc::new(site::open(client).await?);
     let agents = SocketAddr::from((subnet.address, options.agent_port));
     let controllers = vec![format!("https://{agents}")];
-    let endpoint = Endpoint::bind(agents, authority.clone(), Arc::new(site.hosts()), hub, &controllers).await?;
+    let mut hosts = site.hosts();
+    if options.discovery {
+        hosts = hosts.discovering(site::NAMESPACE);
+    }
+    let endpoint = Endpoint::bind(agents, authority.clone(), Arc::new(hosts.clone()), hub, &controllers).await?;
     let served = bessemer_pxe::Subnet {
         pool: Some(pool),
         router: options.router,

@@ -20,7 +20,7 @@ use crate::outside::{AddressPool, BootDirectory, BootFilesView, BootTargetView, 
 #[async_trait]
 impl BootDirectory for Hosts {
     async fn target(&self, macs: &[String]) -> Result<BootTargetView, DirectoryError> {
-        let Some((key, _)) = self.known(macs) else { return Ok(BootTargetView::Unknown) };
+        let Some((key, _)) = self.known(macs) else { return Ok(self.target_of_stranger(macs)) };
         let (host, record) = self.read(&key).await.map_err(|source| api_trouble(format!("host {key}"), source))?;
         let Some(host) = host else { return Ok(BootTargetView::Unknown) };
         let status = record.and_then(|record| record.status).unwrap_or_default();
@@ -38,7 +38,10 @@ impl BootDirectory for Hosts {
     }
 
     async fn boot(&self, boot: BootId) -> Result<BootFilesView, DirectoryError> {
-        let Some(key) = self.key_of_boot(boot) else { return Ok(BootFilesView::Unknown) };
+        let Some(key) = self.key_of_boot(boot) else {
+            let issued = self.discovery().and_then(|discovery| discovery.issued(boot));
+            return Ok(issued.map_or(BootFilesView::Unknown, |issued| BootFilesView::Discover { issued }));
+        };
         let (host, record) = self.read(&key).await.map_err(|source| api_trouble(format!("host {key}"), source))?;
         let (Some(host), Some(record)) = (host, record) else { return Ok(BootFilesView::Unknown) };
         let current = record.status.and_then(|status| status.boot).filter(|current| current.id == boot.to_string());
@@ -84,8 +87,13 @@ impl Hosts {
     }
 
     fn holder(&self, macs: &[String]) -> Option<Holder> {
-        let (host, mac) = self.known(macs)?;
+        let Some((host, mac)) = self.known(macs) else { return self.stranger(macs) };
         Some(Holder { mac, namespace: host.namespace.clone(), host: Some(host) })
+    }
+
+    fn target_of_stranger(&self, macs: &[String]) -> BootTargetView {
+        let boot = macs.first().zip(self.discovery()).and_then(|(mac, found)| found.boot_of(mac, Timestamp::now()));
+        boot.map_or(BootTargetView::Unknown, |boot| BootTargetView::Discover { boot })
     }
 }
 

@@ -2,10 +2,12 @@
 //! has, and what was said. Knows objects and machines' names only; how a packet looks is the boot server's business.
 
 mod directory;
+mod discovery;
 mod journal;
 mod leases;
 mod strangers;
 
+pub(crate) use discovery::Discovery;
 pub use journal::Journal;
 
 use crate::kubernetes::ReconcileError;

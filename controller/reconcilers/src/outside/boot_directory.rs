@@ -55,6 +55,11 @@ pub struct BootView {
 pub enum BootFilesView {
     /// It may be fetched.
     Ready(BootView),
+    /// The boot of an unknown machine: its overlay holds no secret.
+    Discover {
+        /// When it was made.
+        issued: Timestamp,
+    },
     /// It may no longer be fetched: the agent opened its stream, or the time is over.
     Over,
     /// Nobody knows it.

@@ -4,6 +4,7 @@ use bessemer_api_macros::api;
 use serde_json::Value;
 
 use crate::Time;
+use crate::addresses::IpText;
 use crate::metal3::{ErrorType, Image};
 
 /// 128 random bits.
@@ -47,6 +48,8 @@ pub struct HostRecordStatus {
     pub soft_off: Option<Time>,
     /// When what failed may be tried again.
     pub retry: Option<RetryRecord>,
+    /// What a machine said of itself that no BareMetalHost knows. A record with this is nobody's and gives nobody anything.
+    pub discovered: Option<DiscoveredRecord>,
     /// What happened, oldest first; at most [`HostRecordStatus::STORY_LINES`].
     #[list(atomic, ..=50)]
     pub story: Vec<StoryLine>,
@@ -66,6 +69,33 @@ impl HostRecordStatus {
         let surplus = self.story.len().saturating_sub(Self::STORY_LINES);
         self.story.drain(..surplus);
     }
+}
+
+/// An unknown machine's report. Nothing in it is proven.
+#[api(no_default)]
+pub struct DiscoveredRecord {
+    /// When it last reported.
+    pub at: Time,
+    /// From which address.
+    pub from: IpText,
+    /// Its hardware addresses, lower case with colons.
+    #[list(atomic, ..=64)]
+    pub macs: Vec<String>,
+    /// Serial number.
+    #[text(..=256)]
+    pub serial: Option<String>,
+    /// SMBIOS UUID.
+    #[text(..=64)]
+    pub smbios_uuid: Option<String>,
+    /// Maker of the system.
+    #[text(..=256)]
+    pub manufacturer: String,
+    /// Product name of the system.
+    #[text(..=256)]
+    pub product_name: String,
+    /// The whole inventory, as the agent protocol writes it.
+    #[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
+    pub hardware: Option<Value>,
 }
 
 /// One boot: everything served to the host until the next one.

@@ -1,9 +1,11 @@
 //! Who may do what, by the objects as they are now: the answers to the agents' endpoint.
 
+use std::net::IpAddr;
+
 use async_trait::async_trait;
 use bessemer_api::bessemer::{BootRecord, BootStep, BootTarget, HostRecord, HostRecordStatus, NodeKeyRecord, WorkKind};
 use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
-use bessemer_protocol::{BootId, Bootstrap, HardwareIdentity, HostId, WorkId};
+use bessemer_protocol::{BootId, Bootstrap, DiscoverRequest, DiscoverResponse, HardwareIdentity, HostId, WorkId};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
@@ -140,6 +142,10 @@ impl HostAuthority for Hosts {
             data,
             provider_id: crate::infrastructure::provider_id(&key, machine),
         })
+    }
+
+    async fn discovered(&self, from: IpAddr, report: &DiscoverRequest) -> Result<DiscoverResponse, Refused> {
+        self.take_report(from, report).await
     }
 }
 
