@@ -142,7 +142,16 @@ async fn a_machine_is_known_by_any_card_that_was_found_in_it() {
     host(&lab, "h0", MAC).await;
     let second = vec!["3c:ec:ef:00:00:02".to_owned()];
     assert_eq!(lab.hosts.lease(&second, &Greedy(9)).await.unwrap(), None);
-    let cards = |nics: serde_json::Value| json!({ "status": { "hardware": { "nics": nics } } });
+    // With what a status must have besides.
+    let cards = |nics: serde_json::Value| {
+        json!({ "status": {
+            "errorMessage": "",
+            "operationalStatus": "OK",
+            "poweredOn": false,
+            "provisioning": { "ID": "", "state": "available" },
+            "hardware": { "nics": nics },
+        } })
+    };
     // Made-up addresses, such as those of BMCs' USB cards, are the same in every server.
     let nics = json!([{ "mac": "3C:EC:EF:00:00:02" }, { "mac": "be:3a:f2:b6:05:9f" }]);
     lab.patch_status::<BareMetalHost>("h0", cards(nics)).await;

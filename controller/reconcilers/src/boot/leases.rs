@@ -1,6 +1,7 @@
-//! Addresses of machines, as BootLeases. Several boot servers over one API never give one address to two machines: a
-//! lease is created first and then looked for by its address, and whoever finds somebody else's beside his own takes
-//! his back. The one that was created first cannot have found the other, so one of two always sees both.
+//! Addresses of machines, as BootLeases. Several boot servers over one API never give one address to two machines, in
+//! four steps: propose (write the lease), look who else has the address, confirm (write again, on the version that was
+//! looked at), answer. Of two leases with one address the later one's look finds the earlier one, unless that was taken back; and what
+//! was taken back cannot be confirmed, since both change the version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -8,12 +9,12 @@ use std::net::IpAddr;
 use bessemer_api::addresses::IpText;
 use bessemer_api::bessemer::{BootLease, BootLeaseSpec, DeclinedAddress};
 use jiff::{SignedDuration, Timestamp};
-use kube::api::{ListParams, ObjectMeta};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Preconditions};
 use kube::{Api, ResourceExt};
 
 use super::{api_trouble, write_trouble};
 use crate::hosts::Hosts;
-use crate::kubernetes::{Key, create_or_get, delete, own, time, write};
+use crate::kubernetes::{Asking, Key, ReconcileError, create_or_get, own, time, write};
 use crate::outside::{AddressPool, DirectoryError};
 
 /// How long a declined address is given to nobody.
@@ -36,41 +37,52 @@ impl Hosts {
     /// The holder's address, allocated when it has none.
     pub(super) async fn address(&self, holder: &Holder, pool: &dyn AddressPool) -> Result<IpAddr, DirectoryError> {
         let key = Key::new(&holder.namespace, lease_name(&holder.mac, &pool.subnet()));
-        let good = |lease: &BootLease| usable(&lease.spec, Timestamp::now()).filter(|address| pool.contains(*address));
-        if let Some(address) = self.cached_lease(&key).as_deref().and_then(good) {
+        if let Some(lease) = self.cached_lease(&key).filter(|lease| lease.spec.confirmed)
+            && let Some(address) = address_of(&lease, pool)
+        {
             return Ok(address);
         }
         // One at a time here: what two tasks of this process would pick at once, one would have to take back.
         let _turn = self.leasing().lock().await;
-        let leases: Api<BootLease> = Api::namespaced(self.client().clone(), &key.namespace);
-        let known = leases.get_opt(&key.name).await.map_err(|error| api_trouble(format!("lease {key}"), error))?;
-        if let Some(address) = known.as_ref().and_then(good) {
-            return Ok(address);
-        }
-        self.allocate(holder, pool, &leases, known).await
+        self.allocate(holder, pool, &key).await
     }
 
-    async fn allocate(
-        &self,
-        holder: &Holder,
-        pool: &dyn AddressPool,
-        leases: &Api<BootLease>,
-        mut known: Option<BootLease>,
-    ) -> Result<IpAddr, DirectoryError> {
-        let mut taken = self.taken(&holder.mac).await?;
+    async fn allocate(&self, holder: &Holder, pool: &dyn AddressPool, key: &Key) -> Result<IpAddr, DirectoryError> {
+        let leases: Api<BootLease> = Api::namespaced(self.client().clone(), &key.namespace);
+        let mut refused = BTreeSet::new();
         for _ in 0..ATTEMPTS {
-            let picked = pool.pick(&holder.mac, &taken)?;
-            let lease = self.store(holder, leases, pool, picked, known.take()).await?;
-            let address = parse(&lease.spec.address).unwrap_or(picked);
-            if self.is_alone(&lease, address).await? {
+            let known = leases.get_opt(&key.name).await.map_err(|error| api_trouble(format!("lease {key}"), error))?;
+            let lease = match known {
+                Some(lease) if address_of(&lease, pool).is_some() => lease,
+                known => {
+                    let mut taken = self.taken(&holder.mac).await?;
+                    taken.append(&mut refused.clone());
+                    let picked = pool.pick(&holder.mac, &taken)?;
+                    match self.propose(holder, &leases, &pool.subnet(), picked, known).await {
+                        Ok(lease) => lease,
+                        Err(ReconcileError::Conflict { .. }) => continue,
+                        Err(error) => return Err(write_trouble(error)),
+                    }
+                }
+            };
+            // Another boot server's proposal for the same machine is as good as ours, once it is confirmed.
+            let Some(address) = address_of(&lease, pool) else { continue };
+            let outcome = if lease.spec.confirmed {
                 return Ok(address);
+            } else if self.is_alone(&lease, address).await? {
+                confirm(&leases, &lease).await.map(|()| Some(address))
+            } else {
+                refused.insert(address);
+                take_back(&leases, &lease).await.map(|()| None)
+            };
+            match outcome {
+                Ok(Some(address)) => return Ok(address),
+                Ok(None) | Err(ReconcileError::Conflict { .. }) => {}
+                Err(error) => return Err(write_trouble(error)),
             }
-            // Somebody was faster, or as fast: both may take theirs back, neither keeps what it should not.
-            delete(leases, &lease).await.map_err(write_trouble)?;
-            taken.insert(address);
         }
         Err(DirectoryError::Busy(format!(
-            "{ATTEMPTS} addresses for {} were taken by other boot servers at the same moment",
+            "other boot servers are giving out addresses at the same moment: {} has to ask again",
             holder.mac
         )))
     }
@@ -91,52 +103,39 @@ impl Hosts {
         Ok(taken)
     }
 
-    async fn store(
+    async fn propose(
         &self,
         holder: &Holder,
         leases: &Api<BootLease>,
-        pool: &dyn AddressPool,
+        subnet: &str,
         address: IpAddr,
         known: Option<BootLease>,
-    ) -> Result<BootLease, DirectoryError> {
-        let subnet = pool.subnet();
-        let mut spec = BootLeaseSpec {
+    ) -> Result<BootLease, ReconcileError> {
+        let spec = BootLeaseSpec {
             mac: holder.mac.clone(),
             address: IpText(address.to_string()),
-            subnet: subnet.clone(),
+            subnet: subnet.to_owned(),
             host: holder.host.as_ref().map(|host| host.name.clone()),
             first_seen: Some(time(Timestamp::now())),
-            declined: Vec::new(),
+            confirmed: false,
+            declined: known.as_ref().map(|known| known.spec.declined.clone()).unwrap_or_default(),
         };
         let label = (BootLeaseSpec::ADDRESS_LABEL.to_owned(), BootLeaseSpec::label_of(address));
+        if let Some(known) = known {
+            let mut after = BootLease { metadata: known.metadata.clone(), spec };
+            after.labels_mut().insert(label.0, label.1);
+            return write(leases, &known, &after).await;
+        }
         let mut metadata = ObjectMeta {
-            name: Some(lease_name(&holder.mac, &subnet)),
+            name: Some(lease_name(&holder.mac, subnet)),
             namespace: Some(holder.namespace.clone()),
-            labels: Some(BTreeMap::from([label.clone()])),
+            labels: Some(BTreeMap::from([label])),
             ..ObjectMeta::default()
         };
         if let Some(host) = holder.host.as_ref().and_then(|host| self.cached(host)) {
             own(&mut metadata, host.as_ref(), false);
         }
-        let fresh = BootLease { metadata, spec: spec.clone() };
-        let known = match known {
-            Some(known) => known,
-            None => {
-                let stored = create_or_get(leases, &fresh).await.map_err(write_trouble)?;
-                // Another boot server heard the same question and was faster: the machine keeps that address.
-                if usable(&stored.spec, Timestamp::now()).is_some_and(|address| pool.contains(address)) {
-                    return Ok(stored);
-                }
-                stored
-            }
-        };
-        spec.declined.clone_from(&known.spec.declined);
-        let mut after = BootLease { metadata: known.metadata.clone(), spec };
-        after.labels_mut().insert(label.0, label.1);
-        if known.spec.first_seen.is_some() && known.spec.address == after.spec.address {
-            after.spec.first_seen.clone_from(&known.spec.first_seen);
-        }
-        write(leases, &known, &after).await.map_err(write_trouble)
+        create_or_get(leases, &BootLease { metadata, spec }).await
     }
 
     /// Whether nobody else holds the address, asked after our own lease was written.
@@ -161,6 +160,27 @@ impl Hosts {
         after.spec.declined.drain(..surplus);
         write(&leases, lease, &after).await.map_err(write_trouble).map(drop)
     }
+}
+
+async fn confirm(leases: &Api<BootLease>, lease: &BootLease) -> Result<(), ReconcileError> {
+    let mut after = lease.clone();
+    after.spec.confirmed = true;
+    write(leases, lease, &after).await.map(drop)
+}
+
+/// Removes this version of the lease: one that somebody confirmed meanwhile stays.
+async fn take_back(leases: &Api<BootLease>, lease: &BootLease) -> Result<(), ReconcileError> {
+    let preconditions = Preconditions { uid: lease.uid(), resource_version: lease.resource_version() };
+    let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+    match leases.delete(&lease.name_any(), &parameters).await {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        result => result.map(drop).asking("take back", format!("lease {}", Key::of(lease))),
+    }
+}
+
+/// The lease's address, if it is one of the pool and was not declined lately.
+fn address_of(lease: &BootLease, pool: &dyn AddressPool) -> Option<IpAddr> {
+    usable(&lease.spec, Timestamp::now()).filter(|address| pool.contains(*address))
 }
 
 /// The lease's address, unless its machine declined it lately.

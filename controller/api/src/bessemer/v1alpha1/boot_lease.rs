@@ -36,6 +36,8 @@ pub struct BootLeaseSpec {
     pub host: Option<String>,
     /// When it was allocated.
     pub first_seen: Option<Time>,
+    /// Whether nobody else was found to have the address. Only then is it given to the machine.
+    pub confirmed: bool,
     /// Addresses of this subnet that the machine found in use by another; given to nobody for a while.
     #[list(atomic, ..=8)]
     pub declined: Vec<DeclinedAddress>,
