@@ -87,6 +87,8 @@ async fn an_operator_reads_what_a_server_was_told() {
     let said = json!({
         "machine": "52:54:00:00:00:01",
         "host": "r7-u12",
+        "asked": "request by uefi-x64 firmware (PXE)",
+        "answer": "confirmed 10.77.0.160 ipxe.efi",
         "forgotten": 3,
         "exchanges": [
             exchange("01", "discover by uefi-x64 firmware (PXE)", "offered 10.77.0.160 ipxe.efi", ""),
@@ -96,6 +98,9 @@ async fn an_operator_reads_what_a_server_was_told() {
     trace(&traces, "52-54-00-00-00-01", said).await;
     let stranger = json!({
         "machine": "52:54:00:00:00:09",
+        "forgotten": 0,
+        "asked": "discover by BIOS firmware (PXE)",
+        "answer": "no answer",
         "exchanges": [exchange("05", "discover by BIOS firmware (PXE)", "no answer", "nobody knows this machine")],
     });
     trace(&traces, "52-54-00-00-00-09", stranger).await;

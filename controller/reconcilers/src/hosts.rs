@@ -124,6 +124,15 @@ impl Hosts {
         self.leases.state_filter(is)
     }
 
+    /// Whether any host claims this MAC, even if it cannot be told which one has it.
+    pub(crate) fn is_claimed(&self, mac: &str) -> bool {
+        !hosts_with_mac(&self.hosts, mac).is_empty()
+    }
+
+    pub(crate) fn cached_record(&self, key: &Key) -> Option<Arc<HostRecord>> {
+        self.records.get(&ObjectRef::new(&key.name).within(&key.namespace))
+    }
+
     pub(crate) fn key_of_host(&self, id: HostId) -> Option<Key> {
         self.hosts.find(|host| host_id(host) == Some(id)).map(|host| Key::of(host.as_ref()))
     }

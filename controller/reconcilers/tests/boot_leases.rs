@@ -55,7 +55,7 @@ async fn host(lab: &Lab, name: &str, mac: &str) {
 
 async fn known(hosts: &Hosts, mac: &[String]) {
     tokio::time::timeout(common::PATIENCE, async {
-        while hosts.lease(mac, &Greedy(0)).await.is_ok() {
+        while hosts.lease(mac, true, &Greedy(0)).await.is_ok() {
             tokio::task::yield_now().await;
         }
     })
@@ -82,7 +82,7 @@ async fn two_boot_servers_never_give_one_address_to_two_machines() {
         for server in servers.clone() {
             asked.spawn(async move {
                 loop {
-                    match server.lease(&mac(number), &Greedy(40)).await {
+                    match server.lease(&mac(number), true, &Greedy(40)).await {
                         Ok(address) => return (number, address.unwrap()),
                         // The machine asks again.
                         Err(DirectoryError::Busy(_)) => {}
@@ -103,7 +103,7 @@ async fn two_boot_servers_never_give_one_address_to_two_machines() {
     let addresses: BTreeSet<&str> = stored.items.iter().map(|lease| lease.spec.address.as_str()).collect();
     assert_eq!(addresses.len(), MACHINES, "{addresses:?}");
     for lease in &stored {
-        let again = servers[0].lease(std::slice::from_ref(&lease.spec.mac), &Greedy(40)).await.unwrap();
+        let again = servers[0].lease(std::slice::from_ref(&lease.spec.mac), true, &Greedy(40)).await.unwrap();
         assert_eq!(again.unwrap().to_string(), lease.spec.address.as_str());
     }
     let after = lab.api::<BootLease>().list(&ListParams::default()).await.unwrap();
@@ -119,7 +119,7 @@ async fn a_declined_address_is_given_to_nobody() {
         known(&server, &mac(number)).await;
     }
     let lease = async |number, pool| {
-        server.lease(&mac(number), &Greedy(pool)).await.map(|address| address.unwrap().to_string())
+        server.lease(&mac(number), true, &Greedy(pool)).await.map(|address| address.unwrap().to_string())
     };
     assert_eq!(lease(0, 9).await.unwrap(), "10.9.0.1");
     // Only what is leased to the machine is withdrawn.
@@ -141,7 +141,7 @@ async fn a_machine_is_known_by_any_card_that_was_found_in_it() {
     let lab = Lab::start().await;
     host(&lab, "h0", MAC).await;
     let second = vec!["3c:ec:ef:00:00:02".to_owned()];
-    assert_eq!(lab.hosts.lease(&second, &Greedy(9)).await.unwrap(), None);
+    assert_eq!(lab.hosts.lease(&second, true, &Greedy(9)).await.unwrap(), None);
     // With what a status must have besides.
     let cards = |nics: serde_json::Value| {
         json!({ "status": {
@@ -156,11 +156,11 @@ async fn a_machine_is_known_by_any_card_that_was_found_in_it() {
     let nics = json!([{ "mac": "3C:EC:EF:00:00:02" }, { "mac": "be:3a:f2:b6:05:9f" }]);
     lab.patch_status::<BareMetalHost>("h0", cards(nics)).await;
     tokio::time::timeout(common::PATIENCE, async {
-        while lab.hosts.lease(&second, &Greedy(9)).await.unwrap().is_none() {
+        while lab.hosts.lease(&second, true, &Greedy(9)).await.unwrap().is_none() {
             tokio::task::yield_now().await;
         }
     })
     .await
     .unwrap();
-    assert_eq!(lab.hosts.lease(&["be:3a:f2:b6:05:9f".to_owned()], &Greedy(9)).await.unwrap(), None);
+    assert_eq!(lab.hosts.lease(&["be:3a:f2:b6:05:9f".to_owned()], true, &Greedy(9)).await.unwrap(), None);
 }

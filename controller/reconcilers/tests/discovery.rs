@@ -47,14 +47,18 @@ async fn a_stranger_gets_nothing_unless_the_site_wants_to_learn() {
     let lab = Lab::start().await;
     let (from, stranger) = (IpAddr::from([10, 9, 0, 1]), [STRANGER.to_owned()]);
     assert_eq!(lab.hosts.target(&stranger).await.unwrap(), BootTargetView::Unknown);
-    assert_eq!(lab.hosts.lease(&stranger, &One).await.unwrap(), None);
+    assert_eq!(lab.hosts.lease(&stranger, true, &One).await.unwrap(), None);
     let refused = lab.hosts.discovered(from, &report(&[STRANGER])).await.unwrap_err();
     assert!(refused.message.contains("discovery is off"), "{refused}");
 
     let hosts = lab.hosts.clone().discovering(NAMESPACE);
     let BootTargetView::Discover { boot } = hosts.target(&stranger).await.unwrap() else { panic!("no discovery") };
     assert_eq!(hosts.target(&stranger).await.unwrap(), BootTargetView::Discover { boot }, "firmware asks often");
-    assert_eq!(hosts.lease(&stranger, &One).await.unwrap(), Some(from));
+    let laptop = hosts.lease(&["3c:ec:ef:00:00:0a".to_owned()], false, &One).await.unwrap();
+    assert_eq!(laptop, None, "a running system is nobody's to learn about");
+    assert_eq!(hosts.lease(&stranger, true, &One).await.unwrap(), Some(from));
+    // Its ramdisk is a running system too, and has its address already.
+    assert_eq!(hosts.lease(&stranger, false, &One).await.unwrap(), Some(from));
     assert!(matches!(hosts.boot(boot).await.unwrap(), BootFilesView::Discover { .. }));
     assert_eq!(hosts.boot(BootId::random()).await.unwrap(), BootFilesView::Unknown);
     // Its boot opens nothing.

@@ -11,7 +11,7 @@ use bessemer_pxe::{
     OverlayFile, Subnet, SubnetV6,
 };
 use bessemer_reconcilers::Journal;
-use bessemer_reconcilers::outside::{BootDirectory, BootFilesView, BootTargetView};
+use bessemer_reconcilers::outside::{BootDirectory, BootFilesView, BootTargetView, DirectoryError as NotFound};
 use uuid::Uuid;
 
 use super::conversations::Conversations;
@@ -65,7 +65,10 @@ impl HostDirectory for Directory {
     ) -> Result<Option<Lease>, DirectoryError> {
         let Some(pool) = &subnet.pool else { return Ok(None) };
         let pool = PoolV4 { pool, subnet: subnet.prefix.to_string(), wanted };
-        let address = self.hosts.lease(&macs(who), &pool).await.map_err(DirectoryError::new)?;
+        let address = self.hosts.lease(&macs(who), who.arch.is_some(), &pool).await.map_err(|error| match error {
+            NotFound::NoAddress(_) => pool.exhausted(who.mac()).into(),
+            other => DirectoryError::new(other),
+        })?;
         Ok(address.and_then(|address| match address {
             IpAddr::V4(address) => Some(Lease { address }),
             IpAddr::V6(_) => None,
@@ -81,7 +84,10 @@ impl HostDirectory for Directory {
         wanted: Option<Ipv6Addr>,
     ) -> Result<Option<LeaseV6>, DirectoryError> {
         let pool = PoolV6 { subnet, wanted };
-        let address = self.hosts.lease(&macs(who), &pool).await.map_err(DirectoryError::new)?;
+        let address = self.hosts.lease(&macs(who), who.arch.is_some(), &pool).await.map_err(|error| match error {
+            NotFound::NoAddress(_) => pool.exhausted().map_or_else(|| DirectoryError::new(error), Into::into),
+            other => DirectoryError::new(other),
+        })?;
         Ok(address.and_then(|address| match address {
             IpAddr::V6(address) => Some(LeaseV6 { address }),
             IpAddr::V4(_) => None,

@@ -134,6 +134,9 @@ pub(crate) struct TlsFile {
     pub(crate) certificate: PathBuf,
     /// PEM.
     pub(crate) key: PathBuf,
+    /// Our iPXE programs have HTTPS and the authority built in: they go on over TLS.
+    #[serde(default)]
+    pub(crate) ipxe: bool,
 }
 
 /// Paths of iPXE programs.
@@ -150,7 +153,9 @@ pub(crate) struct IpxeFile {
 
 impl Default for IpxeFile {
     fn default() -> Self {
-        Self { x64: "/usr/lib/ipxe/snponly.efi".into(), bios: None, arm64: None }
+        // Of Debian's package `ipxe`, both in one folder; a site without BIOS servers may lack the second.
+        let bios = PathBuf::from("/usr/lib/ipxe/undionly.kpxe");
+        Self { x64: "/usr/lib/ipxe/snponly.efi".into(), bios: bios.exists().then_some(bios), arm64: None }
     }
 }
 

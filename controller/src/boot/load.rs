@@ -67,7 +67,7 @@ pub(crate) async fn load(file: &BootFile) -> Result<Config, Problems> {
     if let Some(tls) = &file.tls {
         let certificate = read_text("tls.certificate", &tls.certificate, &mut problems).await;
         let key = read_text("tls.key", &tls.key, &mut problems).await;
-        config.http.tls = Some(FirmwareTls { port: tls.port, certificate, key });
+        config.http.tls = Some(FirmwareTls { port: tls.port, certificate, key, ipxe: tls.ipxe });
     }
     config.ipxe = Ipxe {
         x64: read("ipxe.x64", &file.ipxe.x64, &mut problems).await,
@@ -123,6 +123,10 @@ fn load_subnet(file: &SubnetFile, problems: &mut Problems) -> Option<Subnet> {
     if let Some(text) = &file.pool {
         let (first, last) = problems.keep(&place, range(text))?;
         subnet.pool = Some(problems.keep(&place, Pool::new(first, last))?);
+    }
+    if subnet.mode == Mode::Full && subnet.pool.is_none() {
+        problems.0.push(format!("{place}: no pool of addresses is given; add `pool: FIRST-LAST`, or `mode: proxy` beside another DHCP server"));
+        return None;
     }
     for route in &file.routes {
         subnet.routes.push(Route { to: problems.keep(&place, route.to.parse())?, via: route.via });

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use bessemer_pxe::{InvalidIdentity, MacAddr, Pool, SubnetV6};
+use bessemer_pxe::{InvalidIdentity, MacAddr, Pool, PoolExhausted, PoolV6Exhausted, SubnetV6};
 use bessemer_reconcilers::outside::{AddressPool, NoAddress};
 
 /// Addresses of one IPv4 subnet.
@@ -13,6 +13,14 @@ pub(super) struct PoolV4<'a> {
     pub(super) subnet: String,
     /// What the machine asks for.
     pub(super) wanted: Option<Ipv4Addr>,
+}
+
+impl PoolV4<'_> {
+    /// In the boot server's words, for its counters.
+    pub(super) fn exhausted(&self, mac: Option<MacAddr>) -> PoolExhausted {
+        let mac = mac.unwrap_or(MacAddr([0; 6]));
+        PoolExhausted { mac, first: self.pool.first(), last: self.pool.last() }
+    }
 }
 
 impl AddressPool for PoolV4<'_> {
@@ -46,6 +54,11 @@ pub(super) struct PoolV6<'a> {
 }
 
 impl PoolV6<'_> {
+    /// In the boot server's words, for its counters.
+    pub(super) fn exhausted(&self) -> Option<PoolV6Exhausted> {
+        self.subnet.pool.map(|(first, last)| PoolV6Exhausted { first, last })
+    }
+
     fn holds(&self, address: Ipv6Addr) -> bool {
         self.subnet.pool.is_some_and(|(first, last)| (first..=last).contains(&address))
     }

@@ -53,10 +53,10 @@ pub(super) fn verdict(exchanges: &[BootExchange]) -> Option<String> {
     match (last.protocol.as_str(), last.answer.as_str()) {
         (_, "no answer") if last.why.is_empty() => Some(format!("its last {asked_in_vain} questions got no answer")),
         (_, "no answer") => Some(format!("its last {asked_in_vain} questions got no answer: {}", last.why)),
-        ("dhcp4" | "proxy" | "dhcp6", answer) if answer.starts_with("offered") => {
+        ("dhcp4" | "dhcp6", answer) if answer.starts_with("offered") => {
             Some("it was offered an address and did not take it: it may have taken another server's offer".to_owned())
         }
-        ("dhcp4" | "proxy" | "dhcp6", answer) if answer.starts_with("confirmed") && answer.contains("ipxe") => Some(
+        ("dhcp4" | "dhcp6", answer) if answer.starts_with("confirmed") && answer.contains("ipxe") => Some(
             "it was told to load iPXE and did not ask for it: does a firewall hold back TFTP (UDP 69) or HTTP?"
                 .to_owned(),
         ),

@@ -145,7 +145,7 @@ async fn start_boot(
     stop: &CancellationToken,
     parts: &mut JoinSet<&'static str>,
 ) -> anyhow::Result<(String, Arc<bessemer_pxe::Metrics>)> {
-    let BootReady { interface, subnet, pool, kernel, ramdisk, ipxe } = boot;
+    let BootReady { interface, subnet, pool, kernel, ramdisk, ipxe, bios } = boot;
     let authority = Arc::new(site::open(client).await?);
     let agents = SocketAddr::from((subnet.address, options.agent_port));
     let controllers = vec![format!("https://{agents}")];
@@ -167,12 +167,12 @@ async fn start_boot(
         interfaces: vec![interface],
         subnets: vec![served],
         http_port: options.http_port,
-        ipxe: Ipxe { x64: ipxe, ..Ipxe::default() },
+        ipxe: Ipxe { x64: ipxe, bios, arm64: None },
         ramdisk: Ramdisk { kernel, initrd: ramdisk, kernel_args: options.kernel_args.clone() },
         images_dir: options.images_dir.clone(),
         ..bessemer_pxe::Config::default()
     };
-    let running = boot::start(config, site.hosts(), authority, vec![format!("https://{agents}")], stop, parts).await?;
+    let running = boot::start(config, hosts, authority, controllers, stop, parts).await?;
     let ended = stop.clone();
     parts.spawn(async move {
         endpoint.run(ended).await;

@@ -33,6 +33,8 @@ pub(super) struct BootReady {
     pub(super) kernel: Bytes,
     pub(super) ramdisk: Bytes,
     pub(super) ipxe: Bytes,
+    /// iPXE for BIOS, where it lies beside the other.
+    pub(super) bios: Option<Bytes>,
 }
 
 /// What is in the way.
@@ -99,6 +101,7 @@ async fn boot(options: &UpOptions, interface: &str, keep: &mut impl FnMut(String
         kernel: kernel?,
         ramdisk: ramdisk?,
         ipxe: ipxe?,
+        bios: tokio::fs::read(options.ipxe.with_file_name("undionly.kpxe")).await.ok().map(Bytes::from),
     })
 }
 

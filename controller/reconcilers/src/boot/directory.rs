@@ -20,20 +20,36 @@ use crate::outside::{AddressPool, BootDirectory, BootFilesView, BootTargetView, 
 #[async_trait]
 impl BootDirectory for Hosts {
     async fn target(&self, macs: &[String]) -> Result<BootTargetView, DirectoryError> {
-        let Some((key, _)) = self.known(macs) else { return Ok(self.target_of_stranger(macs)) };
-        let (host, record) = self.read(&key).await.map_err(|source| api_trouble(format!("host {key}"), source))?;
+        let key = match self.known(macs) {
+            Known::Host(key, _) => key,
+            Known::Nobody => return Ok(self.target_of_stranger(macs)),
+            Known::Contradiction => return Ok(BootTargetView::Unknown),
+        };
+        let (host, record) = match self.read(&key).await {
+            Ok(read) => read,
+            // What was true a moment ago: silence would take an unprovisioned host to the disk of a previous tenant.
+            Err(source) => match (self.cached(&key), self.cached_record(&key)) {
+                (Some(host), Some(record)) => (Some(host.as_ref().clone()), Some(record.as_ref().clone())),
+                _ => return Err(api_trouble(format!("host {key}"), source)),
+            },
+        };
         let Some(host) = host else { return Ok(BootTargetView::Unknown) };
         let status = record.and_then(|record| record.status).unwrap_or_default();
         Ok(target(&host, &status, Timestamp::now()))
     }
 
-    async fn lease(&self, macs: &[String], pool: &dyn AddressPool) -> Result<Option<IpAddr>, DirectoryError> {
-        let Some(holder) = self.holder(macs) else { return Ok(None) };
+    async fn lease(
+        &self,
+        macs: &[String],
+        boots: bool,
+        pool: &dyn AddressPool,
+    ) -> Result<Option<IpAddr>, DirectoryError> {
+        let Some(holder) = self.holder(macs, boots) else { return Ok(None) };
         self.address(&holder, pool).await.map(Some)
     }
 
     async fn declined(&self, macs: &[String], address: IpAddr) -> Result<(), DirectoryError> {
-        let Some(holder) = self.holder(macs) else { return Ok(()) };
+        let Some(holder) = self.holder(macs, false) else { return Ok(()) };
         self.withdraw(&holder, address).await
     }
 
@@ -67,7 +83,60 @@ impl BootDirectory for Hosts {
 
     async fn gave_up(&self, boot: BootId, why: &str) -> Result<(), DirectoryError> {
         let Some(key) = self.key_of_boot(boot) else { return Ok(()) };
-        let (_, record) = self.read(&key).await.map_err(|source| api_trouble(format!("host {key}"), source))?;
+        for _ in 0..ATTEMPTS {
+            match self.note_gave_up(&key, boot, why).await {
+                // The host's reconciler was faster.
+                Err(DirectoryError::Busy(_)) => {}
+                result => return result,
+            }
+        }
+        Err(DirectoryError::Busy(format!("the record of host {key} is written by others all the time")))
+    }
+}
+
+/// Writers of the same record, one after the other, before one gives up.
+const ATTEMPTS: usize = 5;
+
+/// Whose MACs they are.
+enum Known {
+    /// One host's; and which of them it is known by.
+    Host(Key, String),
+    /// Nobody's.
+    Nobody,
+    /// Of several hosts, or several hosts claim one of them: none is picked.
+    Contradiction,
+}
+
+impl Hosts {
+    fn known(&self, macs: &[String]) -> Known {
+        let mut found: Option<(Key, String)> = None;
+        for mac in macs {
+            match self.key_of_mac(mac) {
+                None if self.is_claimed(mac) => return Known::Contradiction,
+                None => {}
+                Some(key) => match &found {
+                    Some((known, _)) if *known != key => {
+                        tracing::warn!(%known, other = %key, mac, "a machine has hardware addresses of two hosts");
+                        return Known::Contradiction;
+                    }
+                    Some(_) => {}
+                    None => found = Some((key, mac.clone())),
+                },
+            }
+        }
+        found.map_or(Known::Nobody, |(key, mac)| Known::Host(key, mac))
+    }
+
+    fn holder(&self, macs: &[String], boots: bool) -> Option<Holder> {
+        match self.known(macs) {
+            Known::Host(host, mac) => Some(Holder { mac, namespace: host.namespace.clone(), host: Some(host) }),
+            Known::Nobody => self.stranger(macs, boots),
+            Known::Contradiction => None,
+        }
+    }
+
+    async fn note_gave_up(&self, key: &Key, boot: BootId, why: &str) -> Result<(), DirectoryError> {
+        let (_, record) = self.read(key).await.map_err(|source| api_trouble(format!("host {key}"), source))?;
         let Some(record) = record else { return Ok(()) };
         let mut after = record.clone();
         let status = after.status.get_or_insert_default();
@@ -77,18 +146,6 @@ impl BootDirectory for Hosts {
         status.tell(time(Timestamp::now()), "boot", why);
         let records: Api<HostRecord> = Api::namespaced(self.client().clone(), &key.namespace);
         write(&records, &record, &after).await.map_err(write_trouble).map(drop)
-    }
-}
-
-impl Hosts {
-    /// The host that has one of these MACs, and which of them.
-    fn known(&self, macs: &[String]) -> Option<(Key, String)> {
-        macs.iter().find_map(|mac| Some((self.key_of_mac(mac)?, mac.clone())))
-    }
-
-    fn holder(&self, macs: &[String]) -> Option<Holder> {
-        let Some((host, mac)) = self.known(macs) else { return self.stranger(macs) };
-        Some(Holder { mac, namespace: host.namespace.clone(), host: Some(host) })
     }
 
     fn target_of_stranger(&self, macs: &[String]) -> BootTargetView {
@@ -107,7 +164,8 @@ fn target(host: &BareMetalHost, status: &HostRecordStatus, now: Timestamp) -> Bo
         BootTarget::Nothing => BootTargetView::Unknown,
         BootTarget::LocalDisk => BootTargetView::LocalDisk,
         BootTarget::PowerOff => BootTargetView::PowerOff,
-        BootTarget::Ramdisk if left_alone => BootTargetView::Unknown,
+        // Nobody boots it now, and its disk must not boot by itself.
+        BootTarget::Ramdisk if left_alone => BootTargetView::PowerOff,
         // The token is spent, or nothing came of so many boots: it would boot in vain. It is held until the next boot is
         // decided on.
         BootTarget::Ramdisk if boot.step == BootStep::Streaming || boot.expires.0 <= now || boot.gave_up.is_some() => {
@@ -134,7 +192,7 @@ mod tests {
             (BootTarget::Ramdisk, BootStep::Waiting, 2000, false, BootTargetView::Ramdisk { boot: id }),
             (BootTarget::Ramdisk, BootStep::Waiting, 999, false, BootTargetView::PowerOff),
             (BootTarget::Ramdisk, BootStep::Streaming, 2000, false, BootTargetView::PowerOff),
-            (BootTarget::Ramdisk, BootStep::Waiting, 2000, true, BootTargetView::Unknown),
+            (BootTarget::Ramdisk, BootStep::Waiting, 2000, true, BootTargetView::PowerOff),
             (BootTarget::LocalDisk, BootStep::Leaving, 0, true, BootTargetView::LocalDisk),
             (BootTarget::PowerOff, BootStep::Leaving, 0, false, BootTargetView::PowerOff),
             (BootTarget::Nothing, BootStep::Leaving, 0, false, BootTargetView::Unknown),

@@ -26,6 +26,9 @@ const MACHINES: usize = 200;
 /// How long a machine's boot id is the same: firmware and iPXE ask several times, and POST takes its time.
 const BOOT_AGE: Duration = Duration::from_secs(30 * 60);
 
+/// How long an unknown machine keeps its address.
+const LEASE_AGE: Duration = Duration::from_secs(24 * 3600);
+
 /// When a machine that reported reports again.
 const AGAIN: Duration = Duration::from_secs(10 * 60);
 
@@ -68,18 +71,34 @@ impl Discovery {
 }
 
 impl Hosts {
-    /// Who an unknown machine's lease is for; none where discovery is off or too many have one.
-    pub(super) fn stranger(&self, macs: &[String]) -> Option<Holder> {
+    /// Who an unknown machine's lease is for; none where discovery is off or too many have one. A machine that does not
+    /// `boot` from the network gets no new one: phones and laptops are not to be learnt about.
+    pub(super) fn stranger(&self, macs: &[String], boots: bool) -> Option<Holder> {
         let namespace = &self.discovery()?.namespace;
         let mac = macs.first()?;
         let has_one = |lease: &BootLease| lease.spec.host.is_none();
         let strangers = self.leases_where(has_one);
         let known = strangers.iter().any(|lease| lease.spec.mac == *mac);
-        (known || strangers.len() < MACHINES).then(|| Holder {
+        (known || (boots && strangers.len() < MACHINES)).then(|| Holder {
             mac: mac.clone(),
             namespace: namespace.clone(),
             host: None,
         })
+    }
+
+    /// Takes addresses back from strangers that have had them for [`LEASE_AGE`]; one that is still there asks again.
+    pub(super) async fn forget_strangers_leases(&self, namespace: &str) {
+        let leases: Api<BootLease> = Api::namespaced(self.client().clone(), namespace);
+        let now = Timestamp::now();
+        let is_old = |lease: &BootLease| {
+            let since = lease.spec.first_seen.as_ref().map_or(Timestamp::UNIX_EPOCH, |at| at.0);
+            lease.spec.host.is_none() && now.duration_since(since).unsigned_abs() > LEASE_AGE
+        };
+        for lease in self.leases_where(is_old) {
+            if let Err(error) = delete(&leases, lease.as_ref()).await {
+                tracing::warn!(lease = lease.name_any(), %error, "an old lease of an unknown machine was not removed");
+            }
+        }
     }
 
     /// Takes an unknown machine's report.
@@ -95,7 +114,8 @@ impl Hosts {
             return Err(Refused::for_good("the report names no hardware address"));
         };
         if let Some(host) = macs.iter().find_map(|mac| self.key_of_mac(mac)) {
-            return Err(Refused::for_good(format!("this machine is host {host}: power it on through its BMC")));
+            tracing::warn!(%host, %from, "a machine that is a host reports as unknown");
+            return Err(Refused::for_good("this machine is known: power it on through its BMC"));
         }
         let records: Api<HostRecord> = Api::namespaced(self.client().clone(), &discovery.namespace);
         let name = format!("discovered-{}", first.replace(':', "-"));

@@ -76,7 +76,7 @@ impl Journal {
         self.woken.notify_one();
     }
 
-    /// Writes what is heard until `stop`, and then the rest. Strangers' conversations go to `namespace`, which must
+    /// Writes what is heard until `stop`, and then the rest; removes what is kept of strangers for too long. Strangers' conversations go to `namespace`, which must
     /// exist.
     pub async fn run(self: Arc<Self>, hosts: Hosts, namespace: String, stop: CancellationToken) {
         let traces: Api<BootTrace> = Api::namespaced(hosts.client().clone(), &namespace);
@@ -85,7 +85,10 @@ impl Journal {
         while !stop.is_cancelled() {
             tokio::select! {
                 () = self.woken.notified() => {}
-                _ = sweep.tick() => strangers.sweep().await,
+                _ = sweep.tick() => {
+                    strangers.sweep().await;
+                    hosts.forget_strangers_leases(&namespace).await;
+                }
                 () = stop.cancelled() => {}
             }
             // The window: what comes meanwhile goes into the same write.
@@ -93,12 +96,16 @@ impl Journal {
                 () = tokio::time::sleep(WINDOW) => {}
                 () = stop.cancelled() => {}
             }
-            let written = self.flush(&hosts, &namespace, &mut strangers);
-            if tokio::time::timeout(WRITE_DEADLINE, written).await.is_err() {
-                tracing::warn!(
-                    "boot traces could not be written within {WRITE_DEADLINE:?}: the Kubernetes API is slow"
-                );
-            }
+            self.flush_in_time(&hosts, &namespace, &mut strangers).await;
+        }
+        // What was heard during the last flush.
+        self.flush_in_time(&hosts, &namespace, &mut strangers).await;
+    }
+
+    async fn flush_in_time(&self, hosts: &Hosts, namespace: &str, strangers: &mut Strangers) {
+        let written = self.flush(hosts, namespace, strangers);
+        if tokio::time::timeout(WRITE_DEADLINE, written).await.is_err() {
+            tracing::warn!("boot traces could not be written within {WRITE_DEADLINE:?}: the Kubernetes API is slow");
         }
     }
 

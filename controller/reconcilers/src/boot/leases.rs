@@ -55,7 +55,7 @@ impl Hosts {
             let lease = match known {
                 Some(lease) if address_of(&lease, pool).is_some() => lease,
                 known => {
-                    let mut taken = self.taken(&holder.mac).await?;
+                    let mut taken = self.taken(&holder.mac, known.as_ref());
                     taken.append(&mut refused.clone());
                     let picked = pool.pick(&holder.mac, &taken)?;
                     match self.propose(holder, &leases, &pool.subnet(), picked, known).await {
@@ -87,20 +87,19 @@ impl Hosts {
         )))
     }
 
-    /// Every address that is not for `mac`: others', and what anybody declined lately.
-    async fn taken(&self, mac: &str) -> Result<BTreeSet<IpAddr>, DirectoryError> {
+    /// Every address that is not for `mac`: others', and what anybody declined lately. From the cache: what it does not
+    /// know yet is found before the address is confirmed.
+    fn taken(&self, mac: &str, known: Option<&BootLease>) -> BTreeSet<IpAddr> {
         let now = Timestamp::now();
-        let all: Api<BootLease> = Api::all(self.client().clone());
-        // Not from the cache: it may not know yet what another boot server has just given out.
-        let all = all.list(&ListParams::default()).await.map_err(|error| api_trouble("leases", error))?;
+        let all = self.leases_where(|_| true);
         let mut taken = BTreeSet::new();
-        for lease in &all {
+        for lease in all.iter().map(AsRef::as_ref).chain(known) {
             taken.extend(lease.spec.declined.iter().filter(|old| is_fresh(old, now)).filter_map(address_of_declined));
             if lease.spec.mac != mac {
                 taken.extend(parse(&lease.spec.address));
             }
         }
-        Ok(taken)
+        taken
     }
 
     async fn propose(
@@ -144,7 +143,8 @@ impl Hosts {
         let all: Api<BootLease> = Api::all(self.client().clone());
         let holders = all.list(&ListParams::default().labels(&label)).await;
         let holders = holders.map_err(|error| api_trouble(format!("leases of {address}"), error))?;
-        Ok(holders.iter().all(|other| other.uid() == lease.uid()))
+        // Another lease of the same machine is of the time before it was a host.
+        Ok(holders.iter().all(|other| other.uid() == lease.uid() || other.spec.mac == lease.spec.mac))
     }
 
     /// Withdraws the holder's address, if it is that one.

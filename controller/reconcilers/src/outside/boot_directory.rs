@@ -116,11 +116,17 @@ pub trait BootDirectory: Send + Sync {
     async fn target(&self, macs: &[String]) -> Result<BootTargetView, DirectoryError>;
 
     /// The machine's address in the pool's subnet, picked and stored as a BootLease at its first request; none for an
-    /// unknown one. Several boot servers over one API never give one address to two machines.
+    /// unknown one. Several boot servers over one API never give one address to two machines. `boots`: it is a boot client,
+    /// no running system.
     ///
     /// # Errors
     /// [`DirectoryError`].
-    async fn lease(&self, macs: &[String], pool: &dyn AddressPool) -> Result<Option<IpAddr>, DirectoryError>;
+    async fn lease(
+        &self,
+        macs: &[String],
+        boots: bool,
+        pool: &dyn AddressPool,
+    ) -> Result<Option<IpAddr>, DirectoryError>;
 
     /// The machine found its address in use by another one: it gets another, and nobody that one for a while. Only the
     /// address that is leased to it is withdrawn.
