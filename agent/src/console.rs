@@ -1,10 +1,52 @@
 //! What the agent says: plain lines with the machine's uptime, on the console in the ramdisk and in the journal of an installed host.
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 
+use bessemer_protocol::MAX_LOG_LINE;
 use rustix::time::{ClockId, clock_gettime};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
+
+/// Most of it that is kept for the controller, in bytes.
+const LONGEST_TAIL: usize = 16 << 10;
+
+/// The newest lines that the controller was not told.
+static TAIL: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
+
+/// Standard output, of which the end is kept.
+struct Kept;
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        keep(bytes);
+        io::stdout().write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
+    }
+}
+
+/// Keeps whole lines, the newest that fit.
+pub(crate) fn keep(bytes: &[u8]) {
+    let mut tail = TAIL.lock().unwrap_or_else(PoisonError::into_inner);
+    for line in String::from_utf8_lossy(bytes).lines() {
+        tail.push_back(line.chars().take(MAX_LOG_LINE).collect());
+    }
+    let mut length: usize = tail.iter().map(|line| line.len() + 1).sum();
+    while length > LONGEST_TAIL {
+        length -= tail.pop_front().map_or(length, |line| line.len() + 1);
+    }
+}
+
+/// What was said since this was last called, oldest first, as far as it was kept.
+pub(crate) fn take_tail() -> Vec<String> {
+    TAIL.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+}
 
 /// Seconds since the kernel started; the wall clock of a fresh machine may be anything.
 struct SinceBoot;
@@ -23,7 +65,8 @@ pub(crate) fn start() {
         .with_target(false)
         .with_level(false)
         .with_max_level(tracing::Level::INFO)
-        .with_timer(SinceBoot);
+        .with_timer(SinceBoot)
+        .with_writer(|| Kept);
     // Only fails when a subscriber is there already, which then does the same.
     let _ = lines.try_init();
 }

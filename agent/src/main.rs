@@ -12,6 +12,7 @@ mod files;
 mod identity;
 mod ioctl;
 mod link;
+mod mask;
 mod node;
 mod ramdisk;
 mod syscall;

@@ -1,11 +1,20 @@
 //! The agent's memory of work items: what runs, how far it is, how it ended. It outlives streams, so that a result is never lost with
 //! one, and an id that was seen is never worked on twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bessemer_protocol::{ItemState, Outcome, WorkId};
+use bessemer_protocol::{Failure, FailureCode, ItemState, Outcome, WorkId};
 use tokio::sync::watch;
+
+/// Most items whose result the controller has not stored, and so the longest queue of work: it sends one after the other.
+pub(crate) const MOST_OPEN: usize = 32;
+
+/// Most ids that are remembered in one boot. None is forgotten, as an id that is not known would be worked on again.
+const MOST_KNOWN: usize = 4096;
+
+/// Stored results that are kept whole, in case that the controller asks again. An inventory may have hundreds of kilobytes.
+const KEPT_RESULTS: usize = 8;
 
 /// How far an item is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,23 +34,41 @@ struct Entry {
     stored: bool,
 }
 
+/// What becomes of an item that the controller sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// It is to be worked on.
+    New,
+    /// It was seen before: nothing is to be done for it but to tell how it ended.
+    Known,
+    /// Nothing was taken note of, for this reason.
+    Full(String),
+}
+
+#[derive(Debug, Default)]
+struct Memory {
+    entries: BTreeMap<WorkId, Entry>,
+    /// Stored ones whose result is whole, oldest first.
+    kept: VecDeque<WorkId>,
+}
+
 /// All items of this boot.
 #[derive(Debug)]
 pub(crate) struct Items {
-    entries: Mutex<BTreeMap<WorkId, Entry>>,
+    memory: Mutex<Memory>,
     /// Counts what the controller should hear of, other than progress.
     changes: watch::Sender<u64>,
 }
 
 impl Default for Items {
     fn default() -> Self {
-        Self { entries: Mutex::default(), changes: watch::Sender::new(0) }
+        Self { memory: Mutex::default(), changes: watch::Sender::new(0) }
     }
 }
 
 impl Items {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<WorkId, Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn changed(&self) {
@@ -53,74 +80,97 @@ impl Items {
         self.changes.subscribe()
     }
 
-    /// Takes note of an item. False when its id is known: then nothing must be done for it.
-    pub(crate) fn admit(&self, id: WorkId) -> bool {
-        let mut entries = self.lock();
-        if let Some(known) = entries.get_mut(&id) {
+    /// Takes note of an item.
+    pub(crate) fn admit(&self, id: WorkId) -> Admission {
+        let mut memory = self.lock();
+        if let Some(known) = memory.entries.get_mut(&id) {
             // The controller asks again, so it has not stored the answer, whatever we believed.
             known.stored = false;
-            drop(entries);
+            memory.kept.retain(|kept| *kept != id);
+            drop(memory);
             self.changed();
-            return false;
+            return Admission::Known;
         }
-        entries.insert(id, Entry::default());
-        true
+        if memory.entries.len() >= MOST_KNOWN {
+            return Admission::Full(format!("this boot has had {MOST_KNOWN} items: boot the ramdisk again"));
+        }
+        let open = memory.entries.values().filter(|entry| !entry.stored).count();
+        if open >= MOST_OPEN {
+            return Admission::Full(format!(
+                "{open} items wait for their end or for their results to be stored: send it again once they are"
+            ));
+        }
+        memory.entries.insert(id, Entry::default());
+        Admission::New
     }
 
     /// Notes how far an item is. Cheap: may be called for each chunk.
     pub(crate) fn progress(&self, id: WorkId, progress: Progress) {
-        if let Some(entry) = self.lock().get_mut(&id) {
+        if let Some(entry) = self.lock().entries.get_mut(&id) {
             entry.progress = Some(progress);
         }
     }
 
     /// Notes how an item ended.
     pub(crate) fn end(&self, id: WorkId, outcome: Outcome) {
-        if let Some(entry) = self.lock().get_mut(&id) {
+        if let Some(entry) = self.lock().entries.get_mut(&id) {
             entry.outcome = Some(outcome);
         }
         self.changed();
     }
 
-    /// The controller has the result. The id stays known.
+    /// The controller has the result. The id stays known, the result only for a while.
     pub(crate) fn stored(&self, id: WorkId) {
-        if let Some(entry) = self.lock().get_mut(&id) {
-            entry.stored = entry.outcome.is_some();
+        let mut memory = self.lock();
+        let Memory { entries, kept } = &mut *memory;
+        if let Some(entry) = entries.get_mut(&id).filter(|entry| entry.outcome.is_some() && !entry.stored) {
+            entry.stored = true;
+            kept.push_back(id);
         }
+        while kept.len() > KEPT_RESULTS {
+            if let Some(entry) = kept.pop_front().and_then(|oldest| entries.get_mut(&oldest)) {
+                entry.outcome = Some(forgotten());
+            }
+        }
+        drop(memory);
         self.changed();
     }
 
     /// Whether the controller has the result of `id`.
     pub(crate) fn is_stored(&self, id: WorkId) -> bool {
-        self.lock().get(&id).is_some_and(|entry| entry.stored)
+        self.lock().entries.get(&id).is_some_and(|entry| entry.stored)
     }
 
     /// What a new stream starts with.
     pub(crate) fn open(&self) -> Vec<ItemState> {
-        let entries = self.lock();
-        let open = entries.iter().filter(|(_, entry)| !entry.stored);
+        let memory = self.lock();
+        let open = memory.entries.iter().filter(|(_, entry)| !entry.stored);
         open.map(|(id, entry)| ItemState { work_id: *id, outcome: entry.outcome.clone() }).collect()
     }
 
     /// Items that ended and are not stored yet.
     pub(crate) fn results(&self) -> Vec<(WorkId, Outcome)> {
-        let entries = self.lock();
-        let ended = entries.iter().filter(|(_, entry)| !entry.stored);
+        let memory = self.lock();
+        let ended = memory.entries.iter().filter(|(_, entry)| !entry.stored);
         ended.filter_map(|(id, entry)| Some((*id, entry.outcome.clone()?))).collect()
     }
 
     /// How far each running item is.
     pub(crate) fn running(&self) -> Vec<(WorkId, Progress)> {
-        let entries = self.lock();
-        let running = entries.iter().filter(|(_, entry)| entry.outcome.is_none());
+        let memory = self.lock();
+        let running = memory.entries.iter().filter(|(_, entry)| entry.outcome.is_none());
         running.filter_map(|(id, entry)| Some((*id, entry.progress.clone()?))).collect()
     }
 }
 
+/// In place of a result that was stored long ago.
+fn forgotten() -> Outcome {
+    let message = "it ended and its result was stored, which is no longer kept here: send a new item".to_owned();
+    Outcome::Failed(Failure { code: FailureCode::Refused, message })
+}
+
 #[cfg(test)]
 mod tests {
-    use bessemer_protocol::{Failure, FailureCode};
-
     use super::*;
 
     fn failed(message: &str) -> Outcome {
@@ -131,13 +181,13 @@ mod tests {
     fn an_id_is_worked_on_once_even_after_its_result_was_stored() {
         let items = Items::default();
         let id = WorkId::random();
-        assert!(items.admit(id));
-        assert!(!items.admit(id), "it runs");
+        assert_eq!(items.admit(id), Admission::New);
+        assert_eq!(items.admit(id), Admission::Known, "it runs");
         items.end(id, failed("x"));
         items.stored(id);
         assert!(items.is_stored(id));
         assert!(items.open().is_empty());
-        assert!(!items.admit(id), "it ended");
+        assert_eq!(items.admit(id), Admission::Known, "it ended");
         assert_eq!(items.results(), [(id, failed("x"))], "asked again, it answers again");
     }
 
@@ -149,5 +199,39 @@ mod tests {
         items.stored(id);
         items.end(id, failed("x"));
         assert_eq!(items.results().len(), 1);
+    }
+
+    #[test]
+    fn what_is_not_stored_is_kept_and_no_more_than_a_few_are_taken() {
+        let items = Items::default();
+        let ids: Vec<WorkId> = (0..MOST_OPEN).map(|_| WorkId::random()).collect();
+        for id in &ids {
+            assert_eq!(items.admit(*id), Admission::New);
+            items.end(*id, failed("x"));
+        }
+        let surplus = WorkId::random();
+        assert!(matches!(items.admit(surplus), Admission::Full(reason) if reason.contains("32 items")));
+        assert_eq!(items.results().len(), MOST_OPEN, "a refusal costs no result");
+        assert_eq!(items.admit(ids[0]), Admission::Known, "a known one is answered all the same");
+        items.stored(ids[1]);
+        assert_eq!(items.admit(surplus), Admission::New, "there is room again");
+    }
+
+    #[test]
+    fn of_old_stored_results_only_the_ids_are_kept() {
+        let items = Items::default();
+        let ids: Vec<WorkId> = (0..MOST_KNOWN).map(|_| WorkId::random()).collect();
+        for id in &ids {
+            assert_eq!(items.admit(*id), Admission::New);
+            items.end(*id, failed("x"));
+            items.stored(*id);
+        }
+        let whole = items.lock().entries.values().filter(|entry| entry.outcome == Some(failed("x"))).count();
+        assert_eq!(whole, KEPT_RESULTS);
+        assert_eq!(items.admit(ids[0]), Admission::Known, "never worked on again");
+        assert_eq!(items.results(), [(ids[0], forgotten())]);
+        assert!(
+            matches!(items.admit(WorkId::random()), Admission::Full(reason) if reason.contains("boot the ramdisk"))
+        );
     }
 }

@@ -5,6 +5,7 @@ mod controllers;
 pub(crate) mod enrol;
 pub(crate) mod items;
 pub(crate) mod keys;
+pub(crate) mod log;
 pub(crate) mod session;
 pub(crate) mod stream;
 

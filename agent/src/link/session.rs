@@ -5,10 +5,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bessemer_protocol::{Down, HardwareIdentity, PROTOCOL_VERSION, Role, Up, WorkId, WorkItem};
+use bessemer_protocol::{
+    Down, Failure, FailureCode, HardwareIdentity, Outcome, PROTOCOL_VERSION, Role, Up, WorkId, WorkItem,
+};
 use tokio::sync::{mpsc, watch};
 
-use super::items::{Items, Progress};
+use super::items::{Admission, Items, MOST_OPEN, Progress};
+use super::log::LogTail;
 use super::stream::Session;
 
 /// Least time between two progress messages of one item.
@@ -19,16 +22,28 @@ pub(crate) struct RamdiskSession {
     identity: HardwareIdentity,
     items: Arc<Items>,
     changes: watch::Receiver<u64>,
-    work: mpsc::UnboundedSender<WorkItem>,
+    work: mpsc::Sender<WorkItem>,
     said_results: HashSet<WorkId>,
     said_progress: HashMap<WorkId, (Instant, Progress)>,
+    /// Items that found no room, with the reason, until it is said.
+    refused: Vec<(WorkId, String)>,
+    log: LogTail,
 }
 
 impl RamdiskSession {
     /// New items go to `work`, in the order in which they came.
-    pub(crate) fn new(identity: HardwareIdentity, items: Arc<Items>, work: mpsc::UnboundedSender<WorkItem>) -> Self {
+    pub(crate) fn new(identity: HardwareIdentity, items: Arc<Items>, work: mpsc::Sender<WorkItem>) -> Self {
         let changes = items.changes();
-        Self { identity, items, changes, work, said_results: HashSet::new(), said_progress: HashMap::new() }
+        Self {
+            identity,
+            items,
+            changes,
+            work,
+            said_results: HashSet::new(),
+            said_progress: HashMap::new(),
+            refused: Vec::new(),
+            log: LogTail::default(),
+        }
     }
 }
 
@@ -36,6 +51,7 @@ impl Session for RamdiskSession {
     fn open(&mut self) -> Vec<Up> {
         self.said_results.clear();
         self.said_progress.clear();
+        self.log.opened();
         vec![Up::Hello {
             role: Role::Ramdisk,
             agent_version: crate::VERSION.to_owned(),
@@ -46,7 +62,9 @@ impl Session for RamdiskSession {
     }
 
     fn pending(&mut self) -> Vec<Up> {
-        let mut messages = Vec::new();
+        let refused = self.refused.drain(..);
+        let mut messages: Vec<Up> =
+            refused.map(|(work_id, message)| Up::Result { work_id, outcome: refusal(message) }).collect();
         let now = Instant::now();
         for (work_id, progress) in self.items.running() {
             let due = self
@@ -61,9 +79,13 @@ impl Session for RamdiskSession {
         }
         for (work_id, outcome) in self.items.results() {
             if self.said_results.insert(work_id) {
+                if matches!(outcome, Outcome::Failed(_)) {
+                    self.log.failed();
+                }
                 messages.push(Up::Result { work_id, outcome });
             }
         }
+        messages.extend(self.log.due());
         messages
     }
 
@@ -75,17 +97,62 @@ impl Session for RamdiskSession {
 
     fn hear(&mut self, message: Down) {
         match message {
-            // A ramdisk lives for one boot, whose overlay has told it all this.
-            Down::Heartbeat | Down::Welcome { .. } | Down::Refused(_) => {}
+            // Its CAs and addresses are of no use: a ramdisk lives for one boot, whose overlay has told it all this.
+            Down::Welcome { protocol, .. } => self.log.welcomed(protocol),
+            Down::Heartbeat | Down::Refused(_) => {}
             Down::Stored { work_id } => self.items.stored(work_id),
-            Down::Work(item) => {
-                if self.items.admit(item.id) {
-                    // The worker lives as long as the program.
-                    let _ = self.work.send(item);
-                } else {
+            Down::Work(item) => match self.items.admit(item.id) {
+                Admission::New => {
+                    let id = item.id;
+                    // There is room for all items that may be open, and the worker lives as long as the program.
+                    if self.work.try_send(item).is_err() {
+                        self.items.end(id, refusal("the agent's queue of work is full or gone".to_owned()));
+                    }
+                }
+                Admission::Known => {
                     self.said_results.remove(&item.id);
                 }
-            }
+                Admission::Full(reason) => {
+                    self.refused.push((item.id, reason));
+                    let surplus = self.refused.len().saturating_sub(MOST_OPEN);
+                    self.refused.drain(..surplus);
+                }
+            },
         }
+    }
+}
+
+fn refusal(message: String) -> Outcome {
+    Outcome::Failed(Failure { code: FailureCode::Refused, message })
+}
+
+#[cfg(test)]
+mod tests {
+    use bessemer_protocol::{HostId, Work};
+
+    use super::*;
+
+    #[test]
+    fn a_surplus_item_is_refused_with_the_reason_and_never_queued() {
+        let items = Arc::new(Items::default());
+        let (work, mut queue) = mpsc::channel(MOST_OPEN);
+        let mut session = RamdiskSession::new(HardwareIdentity::default(), items, work);
+        session.open();
+        let mut last = WorkId::random();
+        for _ in 0..=MOST_OPEN {
+            last = WorkId::random();
+            let host_id = HostId::random();
+            session.hear(Down::Work(WorkItem { id: last, host_id, claim: None, deadline: 0, work: Work::Inspect }));
+        }
+        let said = session.pending();
+        let [Up::Result { work_id, outcome: Outcome::Failed(failure) }] = said.as_slice() else { panic!("{said:?}") };
+        assert_eq!((*work_id, failure.code), (last, FailureCode::Refused));
+        assert!(failure.message.contains("items wait"), "{}", failure.message);
+        let mut queued = 0;
+        while queue.try_recv().is_ok() {
+            queued += 1;
+        }
+        assert_eq!(queued, MOST_OPEN);
+        assert!(session.pending().is_empty(), "a refusal is said once");
     }
 }

@@ -16,7 +16,8 @@ use tracing::{info, warn};
 use super::command::{self, Failed, set};
 use super::journal::{Journal, Step};
 use super::shell::Shell;
-use super::{Reporter, provider_id};
+use super::{Reporter, provider_id, secrets};
+use crate::mask::{self, Masker};
 
 /// What is carried out, and where.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,8 @@ pub(super) async fn apply(orders: Orders<'_>, journal: &mut Journal, reporter: &
     let phase = match Box::pin(steps(orders, journal, reporter)).await {
         Ok(()) => NodePhase::Done,
         Err(Failed { step, cause, tail, log }) => {
+            // Not all causes come out of output that was masked as it was heard.
+            let cause = Masker::default().mask(&cause);
             warn!("bootstrap failed at {step}: {cause}");
             NodePhase::Failed { step, cause, tail, log }
         }
@@ -58,7 +61,9 @@ async fn steps(orders: Orders<'_>, journal: &mut Journal, reporter: &Reporter) -
     let Orders { data, meta_data, .. } = orders;
     let read =
         user_data::read(data.data.as_bytes(), meta_data).map_err(|error| Failed::new("bootstrap data", error))?;
+    let said = read.config.to_json();
     let config = CloudConfig::new(read, meta_data).map_err(|error| Failed::new("bootstrap data", error))?;
+    mask::learn(secrets::of(&said, &config.write_files));
     caution(reporter, &config.warnings);
     let config = Arc::new(config);
     let instance = meta_data.get("instance-id").or_else(|| meta_data.get("uuid")).and_then(Value::as_str);
@@ -245,6 +250,23 @@ mod tests {
             }
         }
         assert!(!folder.path().join("after").exists());
+    }
+
+    #[tokio::test]
+    async fn what_was_delivered_is_in_no_report() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "#cloud-config\nmy_password: pw-delivered-1\nwrite_files:\n- {path: /conf, permissions: '0640', content: 'certificateKey: ck-delivered-2'}\n- {path: /env, permissions: '0600', content: 'LOGIN=login-delivered-3'}\nruncmd:\n- LOGIN=login-delivered-3 cat DIR/conf DIR/env /no/pw-delivered-1 >&2; exit 7\n";
+        match applied(folder.path(), text).await {
+            NodePhase::Failed { step, cause, tail, .. } => {
+                let all = format!("{step} {cause} {}", tail.join(" "));
+                assert!(!all.contains("delivered"), "{all}");
+                assert!(tail.iter().any(|line| line.contains("***")), "{all}");
+                assert_eq!(cause, "***: ended with exit status: 7");
+            }
+            other => panic!("{other:?}"),
+        }
+        let log = std::fs::read_to_string(folder.path().join("journal/bootstrap.log")).unwrap();
+        assert!(!log.contains("delivered"), "{log}");
     }
 
     #[tokio::test]

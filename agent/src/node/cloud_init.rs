@@ -8,7 +8,7 @@ use serde_json::Value;
 use tracing::info;
 
 use super::Reporter;
-use super::mask::Masker;
+use crate::mask::Masker;
 
 /// How often those files are looked at. Both are in memory.
 const PERIOD: Duration = Duration::from_secs(5);

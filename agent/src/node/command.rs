@@ -14,9 +14,9 @@ use tracing::{info, warn};
 use super::Reporter;
 use super::kubeadm::config::Config;
 use super::kubeadm::{self, cause};
-use super::mask::Masker;
 use super::preflight;
 use super::run::{self, RunFailure};
+use crate::mask::Masker;
 
 /// Lines of output that are reported.
 const TAIL: usize = 20;

@@ -24,12 +24,12 @@ mod host;
 mod identity;
 mod journal;
 mod kubeadm;
-mod mask;
 mod network;
 mod preflight;
 mod provider_id;
 mod renewal;
 mod run;
+mod secrets;
 mod seed;
 mod session;
 mod shell;
@@ -78,6 +78,7 @@ pub(crate) fn run() -> ExitCode {
 async fn serve() -> Result<std::convert::Infallible, StartError> {
     let state = Path::new(STATE);
     let Found { mut identity, meta_data, network_data } = identity::read(state, Path::new("/sys"), Path::new("/dev"))?;
+    crate::mask::learn(identity.key.lines().filter(|line| !line.starts_with("-----")).map(str::to_owned));
     host::take_name(Path::new("/"), &identity.hostname);
     host::grow_root();
     let report = NodeReport {

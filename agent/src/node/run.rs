@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
-use super::mask::Masker;
+use crate::mask::Masker;
 
 /// kubeadm takes minutes on slow machines, and nothing else should take as long.
 pub(super) const DEADLINE: Duration = Duration::from_secs(20 * 60);

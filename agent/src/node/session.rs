@@ -1,10 +1,12 @@
 //! What the node role says on a stream: its report, first and on each change.
 
 use bessemer_protocol::{
-    Down, Failure, FailureCode, HardwareIdentity, NodeIdentity, NodeReport, Outcome, PROTOCOL_VERSION, Role, Up, WorkId,
+    Down, Failure, FailureCode, HardwareIdentity, NodeIdentity, NodePhase, NodeReport, Outcome, PROTOCOL_VERSION, Role,
+    Up, WorkId,
 };
 use tokio::sync::watch;
 
+use crate::link::log::LogTail;
 use crate::link::stream::Session;
 
 /// The node's side of a stream.
@@ -14,6 +16,9 @@ pub(super) struct NodeSession {
     refused: Vec<WorkId>,
     /// What the controller told of the site.
     told: watch::Sender<Told>,
+    log: LogTail,
+    /// Whether the report that was said last is of a failure.
+    had_failed: bool,
 }
 
 /// What an agent remembers of its site: the CAs to trust, and where the controllers are.
@@ -46,7 +51,24 @@ pub(super) async fn updated(told: &mut watch::Receiver<Told>, identity: &NodeIde
 impl NodeSession {
     /// Says `report` whenever it changes.
     pub(super) fn new(identity: HardwareIdentity, report: watch::Receiver<NodeReport>) -> Self {
-        Self { identity, report, refused: Vec::new(), told: watch::Sender::new(Told::default()) }
+        Self {
+            identity,
+            report,
+            refused: Vec::new(),
+            told: watch::Sender::new(Told::default()),
+            log: LogTail::default(),
+            had_failed: false,
+        }
+    }
+
+    fn report(&mut self) -> Up {
+        let report = self.report.borrow_and_update().clone();
+        let has_failed = matches!(report.phase, NodePhase::Failed { .. });
+        if has_failed && !self.had_failed {
+            self.log.failed();
+        }
+        self.had_failed = has_failed;
+        Up::Node(report)
     }
 
     /// What the controller tells of the site, as it comes.
@@ -64,15 +86,17 @@ impl Session for NodeSession {
             items: Vec::new(),
             protocol: PROTOCOL_VERSION,
         };
-        vec![hello, Up::Node(self.report.borrow_and_update().clone())]
+        self.log.opened();
+        vec![hello, self.report()]
     }
 
     fn pending(&mut self) -> Vec<Up> {
         let mut messages: Vec<Up> =
             self.refused.drain(..).map(|work_id| Up::Result { work_id, outcome: refusal() }).collect();
         if self.report.has_changed().unwrap_or(false) {
-            messages.push(Up::Node(self.report.borrow_and_update().clone()));
+            messages.push(self.report());
         }
+        messages.extend(self.log.due());
         messages
     }
 
@@ -94,7 +118,8 @@ impl Session for NodeSession {
                 let surplus = self.refused.len().saturating_sub(MOST_REFUSED);
                 self.refused.drain(..surplus);
             }
-            Down::Welcome { ca, controllers, .. } => {
+            Down::Welcome { protocol, ca, controllers } => {
+                self.log.welcomed(protocol);
                 let told = Told { ca, controllers };
                 self.told.send_if_modified(|known| std::mem::replace(known, told.clone()) != told);
             }

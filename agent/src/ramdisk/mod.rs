@@ -13,10 +13,10 @@ use bessemer_protocol::{BOOT_CONFIG_PATH, BootConfig, HardwareIdentity, LeaveHow
 use tokio::sync::mpsc;
 use tracing::{error, info};
 
-use crate::link::items::Items;
+use crate::link::items::{Items, MOST_OPEN};
 use crate::link::session::RamdiskSession;
 use crate::link::{LinkError, enrol, stream};
-use crate::{console, identity};
+use crate::{console, identity, mask};
 
 mod clock;
 mod deploy;
@@ -105,6 +105,7 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
     let time = clock::ControllerTime::starting_at(config.time);
     let uplink = Box::pin(network::bring_up(sys, config.network.as_ref(), network::boot_nic().as_deref())).await?;
     info!("{} has {}/{}", uplink.name, uplink.address, uplink.prefix);
+    mask::learn([config.token.clone()]);
     let identity = identity::read(sys);
     if config.token.is_empty() {
         return Err(Box::pin(discovered(&config, identity, &uplink)).await);
@@ -113,7 +114,7 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
     info!("enrolled as host {} for boot {}", enrolled.host, config.boot_id);
 
     let items = Arc::new(Items::default());
-    let (work, queue) = mpsc::unbounded_channel();
+    let (work, queue) = mpsc::channel(MOST_OPEN);
     let controllers = Arc::new(enrolled.controllers);
     let worker = worker::Worker {
         host: enrolled.host,

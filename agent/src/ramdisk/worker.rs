@@ -16,6 +16,7 @@ use super::network::Uplink;
 use super::{deploy, erase, inspect, leave, mounts};
 use crate::link::Controllers;
 use crate::link::items::Items;
+use crate::mask::hide_delivered;
 
 /// How long to wait for the controller to store what came of a `Leave` before leaving all the same: it was told to.
 const LEAVE_DEADLINE: Duration = Duration::from_secs(10);
@@ -36,7 +37,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Works until the program ends.
-    pub(super) async fn run(mut self, mut queue: mpsc::UnboundedReceiver<WorkItem>) {
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<WorkItem>) {
         while let Some(item) = queue.recv().await {
             let id = item.id;
             let outcome = match refusal(&item, self.host, self.time.now()) {
@@ -156,6 +157,7 @@ fn refusal(item: &WorkItem, host: HostId, now: i64) -> Option<String> {
 }
 
 fn failed(code: FailureCode, message: String) -> Outcome {
+    let message = hide_delivered(&message);
     Outcome::Failed(Failure { code, message })
 }
 

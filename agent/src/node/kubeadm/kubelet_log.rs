@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use crate::node::mask::Masker;
+use crate::mask::Masker;
 use crate::node::run::SEARCH_PATH;
 
 /// How long the journal may take to answer.

@@ -1,4 +1,7 @@
 //! Hides what must not leave the host in lines of output: kubeadm prints tokens and certificate keys, and a failed command may print a file.
+//! By value what was delivered to this host, which is one memory for the whole program, as a secret may come up anywhere; by pattern the rest.
+
+use std::sync::{PoisonError, RwLock};
 
 /// What stands in place of a secret.
 const MASK: &str = "***";
@@ -6,15 +9,67 @@ const MASK: &str = "***";
 /// Shortest run of base64 or hexadecimal digits that is taken for key material.
 const LONG_RUN: usize = 40;
 
+/// Shortest value that is hidden, in bytes: shorter ones are in every other word.
+const SHORTEST: usize = 6;
+
+/// Most values that are known.
+const MOST_DELIVERED: usize = 8192;
+
+/// What was delivered, longest first, as one may be a part of another.
+static DELIVERED: RwLock<Vec<String>> = RwLock::new(Vec::new());
+
+/// From here on these are hidden wherever they come up.
+pub(crate) fn learn(secrets: impl IntoIterator<Item = String>) {
+    let mut known = DELIVERED.write().unwrap_or_else(PoisonError::into_inner);
+    known.extend(secrets.into_iter().filter(|secret| secret.len() >= SHORTEST));
+    known.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    known.dedup();
+    known.truncate(MOST_DELIVERED);
+}
+
+/// `text` without what was delivered.
+pub(crate) fn hide_delivered(text: &str) -> String {
+    let known = DELIVERED.read().unwrap_or_else(PoisonError::into_inner);
+    let mut hidden = text.to_owned();
+    for secret in known.iter().filter(|secret| secret.len() <= text.len()) {
+        if hidden.contains(secret.as_str()) {
+            hidden = hidden.replace(secret.as_str(), MASK);
+        }
+    }
+    hidden
+}
+
+/// `$6$salt$hash` in all its kinds, up to the next blank or quotation mark.
+fn hide_crypt(text: &str) -> String {
+    let mut words = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        words.push_str(before);
+        let (kind, hash) = after.split_once('$').unwrap_or_default();
+        let is_kind =
+            (1..=10).contains(&kind.len()) && kind.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        let end = hash.find(|c: char| c.is_whitespace() || "'\":,".contains(c)).unwrap_or(hash.len());
+        if is_kind && end >= 20 {
+            words.push_str(MASK);
+            rest = hash.get(end..).unwrap_or_default();
+        } else {
+            words.push('$');
+            rest = after;
+        }
+    }
+    words.push_str(rest);
+    words
+}
+
 /// Masks lines one after the other; keys in PEM reach over several.
 #[derive(Debug, Default)]
-pub(super) struct Masker {
+pub(crate) struct Masker {
     in_key: bool,
 }
 
 impl Masker {
     /// `line` without secrets.
-    pub(super) fn mask(&mut self, line: &str) -> String {
+    pub(crate) fn mask(&mut self, line: &str) -> String {
         if line.contains("-----BEGIN") && line.contains("PRIVATE KEY-----") {
             self.in_key = true;
         }
@@ -22,6 +77,7 @@ impl Masker {
             self.in_key = !line.contains("-----END");
             return MASK.to_owned();
         }
+        let line = hide_crypt(&hide_delivered(line));
         let mut masked = String::with_capacity(line.len());
         let mut run = String::new();
         for character in line.chars() {
@@ -111,5 +167,19 @@ mod tests {
         let mut masker = Masker::default();
         let lines = ["-----BEGIN EC PRIVATE KEY-----", "abc", "-----END EC PRIVATE KEY-----", "after"];
         assert_eq!(lines.map(|line| masker.mask(line)), ["***", "***", "***", "after"]);
+    }
+
+    #[test]
+    fn what_was_delivered_is_hidden_by_its_value_and_hashes_by_their_form() {
+        learn(["hunter2-of-the-mask-test".to_owned(), "hunter2-of-the-mask-test-longer".to_owned(), "x".to_owned()]);
+        let table = [
+            ("PASSWORD=hunter2-of-the-mask-test ./x", "PASSWORD=*** ./x"),
+            ("a \"hunter2-of-the-mask-test-longer\" b", "a \"***\" b"),
+            ("root:$6$rounds=5000$saltsalt$AbC.d/0123456789AbC.d/0123456789:19000:", "root:***:19000:"),
+            ("costs $5 and $PATH and x", "costs $5 and $PATH and x"),
+        ];
+        for (line, expected) in table {
+            assert_eq!(Masker::default().mask(line), expected);
+        }
     }
 }
