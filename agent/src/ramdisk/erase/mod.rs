@@ -65,8 +65,8 @@ impl EraseError {
     /// For the controller to tell situations apart.
     pub(super) fn code(&self) -> FailureCode {
         match self {
+            Self::Refused(select::Refusal::CannotErase(..)) | Self::Failed { .. } => FailureCode::EraseFailed,
             Self::Refused(_) => FailureCode::WrongDisk,
-            Self::Failed { .. } => FailureCode::EraseFailed,
             Self::Internal(_) => FailureCode::Internal,
         }
     }

@@ -31,6 +31,8 @@ pub(in crate::ramdisk) enum Refusal {
     Unlisted(String),
     #[error("{0} is {1}; stop that first")]
     InUse(String, Objection),
+    #[error("the order names {0}, which cannot be erased: it is {1}; take it out, or have the order keep it")]
+    CannotErase(String, Objection),
 }
 
 /// Sorts out `found`.
@@ -64,11 +66,17 @@ pub(super) fn select(found: &[FoundDisk], order: &Erase) -> Result<Selection, Re
     let mut selection = Selection::default();
     for disk in found {
         let skip = |why: String| SkippedDisk { name: disk.inventory.name.clone(), why };
+        let is_named = order.disks.iter().any(|wanted| wanted.is(&disk.inventory));
+        let is_kept = order.keep.iter().any(|keep| hints::mismatch(&disk.inventory, keep).is_none());
         if let Some(objection) = disk.objection.as_ref().filter(|objection| !objection.is_of_use()) {
+            // The data of a named disk would outlive an order that ends as done. Another path leads to a disk that has its own turn.
+            if is_named && !is_kept && !matches!(objection, Objection::OtherPath(_)) {
+                return Err(Refusal::CannotErase(describe(&DiskIdentity::of(&disk.inventory)), objection.clone()));
+            }
             selection.skipped.push(skip(objection.to_string()));
-        } else if order.keep.iter().any(|keep| hints::mismatch(&disk.inventory, keep).is_none()) {
+        } else if is_kept {
             selection.skipped.push(skip("to be kept".to_owned()));
-        } else if order.disks.iter().any(|wanted| wanted.is(&disk.inventory)) || order.unlisted == Unlisted::Erase {
+        } else if is_named || order.unlisted == Unlisted::Erase {
             match &disk.objection {
                 Some(objection @ (Objection::Mounted | Objection::MultipathMember(_))) => {
                     return Err(Refusal::InUse(disk.inventory.name.clone(), objection.clone()));
@@ -93,8 +101,9 @@ fn describe(disk: &DiskIdentity) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bessemer_protocol::{Disk, EraseMode};
+    use bessemer_protocol::{Disk, EraseMode, FailureCode};
 
+    use super::super::EraseError;
     use super::*;
 
     fn disk(name: &str, serial: &str) -> FoundDisk {
@@ -144,7 +153,15 @@ mod tests {
             ("kept", vec![&a, &b], order(&[], &["B"], All), Ok("sda")),
             ("kept though named", vec![&a, &b], order(&[&a, &b], &["b"], Refuse), Ok("sda")),
             ("a slip of the pen", vec![&a, &b], order(&[], &["Bee"], All), Err("no disk is the one to be kept")),
-            ("never read-only", vec![&a, &locked], order(&[&a, &locked], &[], Refuse), Ok("sda")),
+            (
+                "read-only, though named",
+                vec![&a, &locked],
+                order(&[&a, &locked], &[], Refuse),
+                Err("names /dev/sdl (serial L, 1073741824 bytes), which cannot be erased: it is read-only"),
+            ),
+            ("read-only and named, but kept", vec![&a, &locked], order(&[&a, &locked], &["L"], Refuse), Ok("sda")),
+            ("read-only, named by nobody", vec![&a, &locked], order(&[&a], &[], Refuse), Ok("sda")),
+            ("read-only, with all", vec![&a, &locked], order(&[], &[], All), Ok("sda")),
             ("RAID members are stopped first", vec![&a, &raid], order(&[], &[], All), Ok("sda sdr")),
             (
                 "mounted",
@@ -178,5 +195,9 @@ mod tests {
         }
         let empty = Erase { keep: vec![RootDeviceHints::default()], ..order(&[], &[], All) };
         assert_eq!(select(&[a], &empty), Err(Refusal::EmptyKeep));
+        let refusal = select(std::slice::from_ref(&locked), &order(&[&locked], &[], Refuse)).unwrap_err();
+        assert_eq!(EraseError::from(refusal).code(), FailureCode::EraseFailed);
+        let refusal = select(&[b], &order(&[&c], &[], Refuse)).unwrap_err();
+        assert_eq!(EraseError::from(refusal).code(), FailureCode::WrongDisk);
     }
 }
