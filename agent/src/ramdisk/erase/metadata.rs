@@ -24,6 +24,8 @@ pub(super) struct Wiped {
 /// Why a disk still means something.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WipeError {
+    #[error("cannot tell {what}: {error}; its metadata was not touched: erase it in full, or take it out")]
+    Unreadable { what: &'static str, error: io::Error },
     #[error("{action}: {error}")]
     Io { action: &'static str, error: io::Error },
     #[error("zeroes were written at {start}, but the byte at {at} reads otherwise")]
@@ -36,19 +38,28 @@ fn failed(action: &'static str) -> impl FnOnce(io::Error) -> WipeError {
     move |error| WipeError::Io { action, error }
 }
 
+fn unreadable(what: &'static str) -> impl FnOnce(io::Error) -> WipeError {
+    move |error| WipeError::Unreadable { what, error }
+}
+
 /// Wipes and proves it by reading again.
+///
+/// What cannot be read may be what tells where the rest is, and zeroing the ends would destroy the other copy of it: superblocks in the
+/// middle would then stay for good, to be found when the next image has a partition there. So it fails before it writes.
 pub(super) fn wipe(medium: &Medium) -> Result<Wiped, WipeError> {
     let whole = 0..medium.size();
-    // What cannot be read cannot be told, but it can still be zeroed: a bad sector is mended by writing to it. The proof is strict.
-    let partitions = tables::partitions(medium).unwrap_or_default();
+    let partitions = tables::partitions(medium).map_err(unreadable("where its partitions are"))?;
     let mut wiped = Wiped::default();
     for region in partitions.iter().chain([&whole]) {
         let place = if *region == whole { String::new() } else { format!(" of the partition at {}", region.start) };
-        let found = signatures::find(medium, region).unwrap_or_default();
+        let found = signatures::find(medium, region).map_err(unreadable("what is on it"))?;
         wiped.found.extend(found.into_iter().map(|(name, at)| format!("{name} at {at}{place}")));
     }
-    let inner: Vec<Range<u64>> = partitions.iter().flat_map(|region| ranges(medium, region)).collect();
-    let outer = ranges(medium, &whole);
+    let mut inner = Vec::new();
+    for region in &partitions {
+        inner.extend(ranges(medium, region)?);
+    }
+    let outer = ranges(medium, &whole)?;
     for part in [&inner, &outer] {
         for range in part {
             medium.zero(range.clone()).map_err(failed("write zeroes"))?;
@@ -71,11 +82,11 @@ pub(super) fn wipe(medium: &Medium) -> Result<Wiped, WipeError> {
 }
 
 /// What to zero for one partition, or for the disk: both ends and the far places.
-fn ranges(medium: &Medium, region: &Range<u64>) -> Vec<Range<u64>> {
-    let far = signatures::far_places(medium, region).unwrap_or_default();
+fn ranges(medium: &Medium, region: &Range<u64>) -> Result<Vec<Range<u64>>, WipeError> {
+    let far = signatures::far_places(medium, region).map_err(unreadable("where further copies of superblocks are"))?;
     let ends = [
         region.start..region.end.min(region.start + EDGE),
         region.end.saturating_sub(EDGE).max(region.start)..region.end,
     ];
-    far.into_iter().map(|(_, range)| range).chain(ends).map(|range| medium.clip(range)).collect()
+    Ok(far.into_iter().map(|(_, range)| range).chain(ends).map(|range| medium.clip(range)).collect())
 }

@@ -280,6 +280,30 @@ fn a_block_device_is_erased() {
     }
 }
 
+/// Without the copy that cannot be read, what lies in the middle would not be found, and with the ends zeroed never again.
+#[test]
+fn a_disk_that_cannot_be_read_is_not_erased_halfway() {
+    // A file that is cut after it was opened fails to read from there on, as a bad sector does. The second size leaves the sectors of all
+    // tables whole and takes the end of a sector that only RAID headers are sought in.
+    for (size, lost, expected) in [
+        (300 * MIB, 512, "cannot tell where its partitions are"),
+        (300 * MIB + 100, 100, "cannot tell where further copies of superblocks are"),
+    ] {
+        let image = Image::new(0);
+        let file = File::options().write(true).open(image.path()).unwrap();
+        file.set_len(size).unwrap();
+        let superblock = 100 * MIB + 1080;
+        image.write(superblock, &[0x53, 0xef]);
+        image.write(1080, &[0x53, 0xef]);
+        let medium = image.open();
+        file.set_len(size - lost).unwrap();
+        let before = fs::read(image.path()).unwrap();
+        let error = metadata::wipe(&medium).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("was not touched"), "{error}");
+        assert!(fs::read(image.path()).unwrap() == before, "{expected}: it was written to all the same");
+    }
+}
+
 struct Detach(PathBuf);
 
 impl Drop for Detach {
