@@ -68,6 +68,14 @@ pub(in crate::ramdisk) enum DeployError {
         /// Why it could not be scrubbed.
         scrub: String,
     },
+    /// It failed after seeds were removed from other disks.
+    #[error("{cause}; {}", removed.join("; "))]
+    SeedsRemoved {
+        /// What failed.
+        cause: Box<DeployError>,
+        /// Each of them, in words.
+        removed: Vec<String>,
+    },
     /// A thread ended without an answer.
     #[error("internal: {0}")]
     Internal(String),
@@ -77,6 +85,11 @@ impl DeployError {
     /// An error of the disk.
     pub(super) fn disk(disk: &str, action: &'static str, cause: &dyn std::fmt::Display) -> Self {
         Self::Disk { disk: disk.to_owned(), action, cause: cause.to_string() }
+    }
+
+    /// `cause`, and what was done to other disks before.
+    pub(super) fn after(removed: Vec<String>, cause: Self) -> Self {
+        if removed.is_empty() { cause } else { Self::SeedsRemoved { cause: Box::new(cause), removed } }
     }
 
     /// For the controller to tell situations apart.
@@ -91,7 +104,10 @@ impl DeployError {
             Self::BadSeed(_) => FailureCode::Refused,
             Self::BootEntry(_) => FailureCode::BootEntryFailed,
             Self::Disk { .. } | Self::StaleSeed(_) => FailureCode::WriteFailed,
-            Self::Untouched(cause) | Self::Scrubbed(cause) | Self::Unscrubbed { cause, .. } => cause.code(),
+            Self::Untouched(cause)
+            | Self::Scrubbed(cause)
+            | Self::Unscrubbed { cause, .. }
+            | Self::SeedsRemoved { cause, .. } => cause.code(),
         }
     }
 

@@ -7,12 +7,28 @@ use tracing::warn;
 
 use super::disk::Target;
 use super::error::DeployError;
+use super::seed::stale::Others;
 use super::table::{self, Plan};
 use super::write::HeldImage;
 use super::{disk_error, seed};
 
-/// Returns the table as it was written and read back.
+/// Removes the seeds of other disks, which must not be lost for an image that is none, and then makes the disk bootable, which it must
+/// not be beside them. Returns the table as it was written and read back, and what was removed in words.
 pub(super) fn finish(
+    target: &Target,
+    image: HeldImage,
+    seed_data: &Seed,
+    identity: Option<&NodeIdentity>,
+    others: &Others,
+) -> Result<(Plan, Vec<String>), DeployError> {
+    let (removed, alone) = others.remove_seeds();
+    match alone.and_then(|()| make_bootable(target, image, seed_data, identity)) {
+        Ok(plan) => Ok((plan, removed)),
+        Err(cause) => Err(DeployError::after(removed, cause)),
+    }
+}
+
+fn make_bootable(
     target: &Target,
     mut image: HeldImage,
     seed_data: &Seed,

@@ -3,7 +3,7 @@
 //! 1. choose the disk, get the node's certificate, look at the first MiB of the image: everything that can fail without a trace fails first;
 //! 2. destroy the old partition tables;
 //! 3. fetch, hash, decode and write at once, holding back the first MiB ([`pipeline`], [`write`]);
-//! 4. length and digest must agree, then the seed and the backup table ([`table`], [`seed`]);
+//! 4. length and digest must agree, then seeds of other disks go, then come the seed and the backup table ([`table`], [`seed`]);
 //! 5. the first MiB, last of all; then read back what is there, grow the root and tell the firmware ([`finish`], [`grow`], [`firmware`]).
 //!
 //! Whatever fails from step 2 to the end of step 5 zeroes both ends again.
@@ -74,9 +74,8 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     in_time(&job, "preparing")?;
     let target = disk::Target::open(&chosen.name).map_err(|error| disk_error(&chosen.name, "open", &error))?;
     let target = Arc::new(target);
-    let root = chosen.name.clone();
-    blocking(move || remove_stale_seeds(&root)).await?;
-    match Box::pin(onto(&job, &target, identity)).await {
+    let others = seed::stale::Others::than(&chosen.name, &found);
+    match Box::pin(onto(&job, &target, identity, others)).await {
         Ok(done) => {
             // The kernel mounts no partition of a disk that is held.
             drop(target);
@@ -113,8 +112,10 @@ fn settle(mut done: Done, disk: &str, claimed: bool) -> Done {
 pub(super) fn write_seed(order: &WriteSeed, claim: Option<&str>) -> Result<Disk, DeployError> {
     let found = disks::list(std::path::Path::new("/sys"));
     let chosen = hints::choose(&found, &order.root)?;
-    remove_stale_seeds(&chosen.name)?;
     seed::rewrite(&chosen.name, &order.seed, claim)?;
+    // Others only go for one that is there.
+    let (removed, alone) = seed::stale::Others::than(&chosen.name, &found).remove_seeds();
+    alone.map_err(|cause| DeployError::after(removed, cause))?;
     Ok(chosen)
 }
 
@@ -129,11 +130,6 @@ pub(super) fn set_boot_entry(order: &SetBootEntry) -> Result<BootReport, DeployE
     }
     let why = if report.uefi { report.notes.join("; ") } else { "this host was not started by UEFI".to_owned() };
     Err(DeployError::BootEntry(why))
-}
-
-fn remove_stale_seeds(root: &str) -> Result<(), DeployError> {
-    let stale = seed::stale::find(std::path::Path::new("/sys"), std::path::Path::new("/dev"), root);
-    stale.iter().try_for_each(|stale| seed::stale::remove(stale).map_err(DeployError::StaleSeed))
 }
 
 /// `cause`, and what became of the disk.
@@ -177,7 +173,12 @@ impl Done {
     }
 }
 
-async fn onto(job: &Job, target: &Arc<disk::Target>, identity: Option<NodeIdentity>) -> Result<Done, DeployError> {
+async fn onto(
+    job: &Job,
+    target: &Arc<disk::Target>,
+    identity: Option<NodeIdentity>,
+    others: seed::stale::Others,
+) -> Result<Done, DeployError> {
     job.items.progress(job.id, Progress { phase: "preparing".into(), done: 0, total: None });
     let mut written = fetch_and_write(job, target).await?;
     // From the deadline on the controller takes the host for failed: a disk that became bootable after that would surprise it.
@@ -187,8 +188,7 @@ async fn onto(job: &Job, target: &Arc<disk::Target>, identity: Option<NodeIdenti
     let (target, seed) = (Arc::clone(target), job.order.seed.clone());
     blocking(move || {
         let held = write::HeldImage { length: written.image.length, head: std::mem::take(&mut written.image.head) };
-        let plan = finish::finish(&target, held, &seed, identity.as_ref())?;
-        let mut notes = Vec::new();
+        let (plan, mut notes) = finish::finish(&target, held, &seed, identity.as_ref(), &others)?;
         if written.resumed > 0 {
             notes.push(format!("the source was cut {} times and went on", written.resumed));
         }

@@ -10,38 +10,72 @@ use rustix::fs::OFlags;
 use tracing::info;
 
 use crate::files;
+use crate::ramdisk::deploy::DeployError;
+use crate::ramdisk::inspect::disks::{FoundDisk, Objection};
 
 /// Bytes that hold the superblock, and so the label, of every file system that cloud-init reads a seed from.
 const HEAD: usize = 64 << 10;
 
+/// Where to look for seeds of other disks.
+#[derive(Debug, Clone)]
+pub(in crate::ramdisk::deploy) struct Others {
+    /// The kernel's description of devices, `/sys`.
+    pub(in crate::ramdisk::deploy) sys: PathBuf,
+    /// The folder of device files, `/dev`.
+    pub(in crate::ramdisk::deploy) dev: PathBuf,
+    /// Device paths of the root disk: its own seed is none of another disk, whatever path it is seen through.
+    pub(in crate::ramdisk::deploy) root: Vec<String>,
+}
+
+impl Others {
+    /// All disks among `found` but `root`.
+    pub(in crate::ramdisk::deploy) fn than(root: &str, found: &[FoundDisk]) -> Self {
+        let is_path = |disk: &&FoundDisk| matches!(&disk.objection, Some(Objection::OtherPath(first)) if first == root);
+        let paths = found.iter().filter(is_path).map(|disk| disk.inventory.name.clone());
+        Self { sys: "/sys".into(), dev: "/dev".into(), root: paths.chain([root.to_owned()]).collect() }
+    }
+
+    /// Removes the seeds of all of them, and says in words which were. Stops at the first that cannot be removed.
+    pub(in crate::ramdisk::deploy) fn remove_seeds(&self) -> (Vec<String>, Result<(), DeployError>) {
+        let mut removed = Vec::new();
+        for stale in find(self) {
+            if let Err(why) = remove(&stale) {
+                return (removed, Err(DeployError::StaleSeed(why)));
+            }
+            removed.push(format!("a seed named {:?} was removed from {}", stale.label, stale.device.display()));
+        }
+        (removed, Ok(()))
+    }
+}
+
 /// A file system with a seed's label.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::ramdisk::deploy) struct Stale {
+struct Stale {
     device: PathBuf,
     label: String,
 }
 
-/// Looks at all disks and partitions but `root_disk` (`/dev/…`) and its own. Optical media are the BMC's affair and not looked at.
-pub(in crate::ramdisk::deploy) fn find(sys: &Path, dev: &Path, root_disk: &str) -> Vec<Stale> {
-    let root = files::name(Path::new(root_disk));
+/// Looks at all disks and partitions but the root disk and its own. Optical media are the BMC's affair and not looked at.
+fn find(others: &Others) -> Vec<Stale> {
+    let root: Vec<String> = others.root.iter().map(|path| files::name(Path::new(path))).collect();
     let looked_at = |path: &PathBuf| {
         let name = files::name(path);
         let physical = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        let of_root = name == root || physical.parent().is_some_and(|disk| files::name(disk) == root);
+        let of_root = root.contains(&name) || physical.parent().is_some_and(|disk| root.contains(&files::name(disk)));
         !of_root && !["sr", "loop", "ram", "zram", "fd"].iter().any(|kind| name.starts_with(kind))
     };
     let stale = |path: PathBuf| {
-        let device = dev.join(files::name(&path));
+        let device = others.dev.join(files::name(&path));
         let mut head = vec![0; HEAD];
         File::open(&device).ok()?.read_exact_at(&mut head, 0).ok()?;
         let label = labels(&head).find(|label| is_seed(label))?;
         Some(Stale { device, label })
     };
-    files::entries(sys.join("class/block")).into_iter().filter(looked_at).filter_map(stale).collect()
+    files::entries(others.sys.join("class/block")).into_iter().filter(looked_at).filter_map(stale).collect()
 }
 
 /// Destroys the file system of `stale` and reads back that it is gone. Fails on a disk that cannot be written or is in use.
-pub(in crate::ramdisk::deploy) fn remove(stale: &Stale) -> Result<(), String> {
+fn remove(stale: &Stale) -> Result<(), String> {
     let failed = |error: io::Error| {
         format!(
             "{} carries a seed named {:?}, which the installed system could take for its own, and it cannot be removed \
@@ -119,12 +153,13 @@ mod tests {
         let (sys, dev) = (folder.path().join("sys"), folder.path().join("dev"));
         fs::create_dir_all(&dev).unwrap();
         let block = |name: &str| fs::create_dir_all(sys.join("class/block").join(name)).unwrap();
-        let table: [(&str, &str, &[&str], bool); 6] = [
+        let table: [(&str, &str, &[&str], bool); 7] = [
             ("sdb", "mkfs.vfat", &["-n", "CONFIG-2"], true),
             ("sdc1", "mke2fs", &["-q", "-L", "config-2"], true),
             ("sdd", "mkfs.vfat", &["-F", "32", "-n", "CIDATA"], true),
             ("sde", "mkfs.vfat", &["-n", "DATA"], false),
             ("sda", "mkfs.vfat", &["-n", "CIDATA"], false),
+            ("sdz", "mkfs.vfat", &["-n", "CONFIG-2"], false),
             ("sr0", "mkfs.vfat", &["-n", "CIDATA"], false),
         ];
         let mut wanted = Vec::new();
@@ -138,10 +173,23 @@ mod tests {
                 wanted.push(dev.join(name));
             }
         }
-        let found = find(&sys, &dev, "/dev/sda");
-        assert_eq!(found.iter().map(|stale| stale.device.clone()).collect::<Vec<_>>(), wanted);
-        found.iter().for_each(|stale| remove(stale).unwrap());
-        assert_eq!(find(&sys, &dev, "/dev/sda"), []);
+        let disk = |name: &str, objection| FoundDisk {
+            inventory: bessemer_protocol::Disk { name: name.into(), ..bessemer_protocol::Disk::default() },
+            objection,
+            can_discard: false,
+        };
+        let second_path = disk("/dev/sdz", Some(Objection::OtherPath("/dev/sda".into())));
+        let others = Others {
+            sys,
+            dev: dev.clone(),
+            ..Others::than("/dev/sda", &[disk("/dev/sda", None), disk("/dev/sdb", None), second_path])
+        };
+        assert_eq!(find(&others).iter().map(|stale| stale.device.clone()).collect::<Vec<_>>(), wanted);
+        let (removed, result) = others.remove_seeds();
+        result.unwrap();
+        assert_eq!(removed.len(), wanted.len());
+        assert_eq!(removed[1], format!("a seed named \"config-2\" was removed from {}", dev.join("sdc1").display()));
+        assert_eq!(find(&others), []);
     }
 
     #[test]

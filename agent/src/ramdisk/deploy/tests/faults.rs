@@ -248,3 +248,36 @@ fn c177_a_checksum_file_that_is_not_there_or_never_comes_is_an_error_in_time() {
         assert!(is_bootable(&disk) && !target.is_touched());
     }
 }
+
+/// What another tenant has on another disk is lost only for a system that is about to boot beside it, and never in silence.
+#[test]
+fn seeds_of_other_disks_are_removed_for_a_good_image_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = used_disk(folder.path());
+    fs::create_dir_all(folder.path().join("sys/class/block/sdb1")).unwrap();
+    fs::create_dir(folder.path().join("dev")).unwrap();
+    let other = folder.path().join("dev/sdb1");
+    let file = File::options().read(true).write(true).create_new(true).open(&other).unwrap();
+    file.set_len(4 << 20).unwrap();
+    fatfs::format_volume(&file, fatfs::FormatVolumeOptions::new().volume_label(*b"config-2   ")).unwrap();
+    let (image, before) = (image(24), fs::read(&other).unwrap());
+
+    let server = Server::start([("/image", Served::new(&image)), ("/page", Served::new(b"<html>no image</html>"))]);
+    for (path, digest) in [("/none", sha256(&image)), ("/page", sha256(&image)), ("/image", sha256(b"another"))] {
+        let error = deploy_from(&disk, &server.url(path), ImageFormat::Auto, digest.into()).err().unwrap();
+        assert!(fs::read(&other).unwrap() == before, "{path}: {error}");
+        assert!(!error.to_string().contains("removed"), "{path}: {error}");
+    }
+    let done = deploy(&disk, &image, &sha256(&image)).unwrap();
+    assert_eq!(done.removed, [format!("a seed named \"config-2\" was removed from {}", other.display())]);
+    assert!(fs::read(&other).unwrap()[..64 << 10].iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn an_error_says_what_was_done_to_other_disks() {
+    let cause = || DeployError::BadSeed("no".into());
+    assert_eq!(DeployError::after(vec![], cause()).to_string(), "seed: no");
+    let error = DeployError::after(vec!["a seed was removed from /dev/sdb".into()], cause());
+    assert_eq!(error.to_string(), "seed: no; a seed was removed from /dev/sdb");
+    assert_eq!(error.code(), FailureCode::Refused);
+}

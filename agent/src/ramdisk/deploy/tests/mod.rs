@@ -17,6 +17,7 @@ use server::{Served, Server};
 
 use super::disk::Target;
 use super::pipeline::{Wanted, Written, from_source};
+use super::seed::stale::Others;
 use super::source::Http;
 use super::{DeployError, finish, hash, scrubbed};
 
@@ -86,8 +87,9 @@ fn seed() -> Seed {
     Seed { hostname: "r1-u1".into(), instance_id: "i-1".into(), ..Seed::default() }
 }
 
-/// What came of a deployment of one source.
+/// What came of a deployment of one source. Other disks are in `sys` and `dev` beside the disk.
 struct Deployed {
+    removed: Vec<String>,
     partitions: Vec<String>,
     image_bytes: u64,
     fetched: u64,
@@ -102,7 +104,10 @@ async fn deployed(disk: &Path, url: &str, image: &Image) -> Result<Deployed, Dep
     let result = match Box::pin(from_source(&http, url, &wanted, &target, |_, _| ())).await {
         Ok(Written { image, fetched, format, resumed, .. }) => {
             let image_bytes = image.length;
-            finish::finish(&target, image, &seed(), Some(&identity())).map(|plan| Deployed {
+            let folder = disk.parent().unwrap();
+            let others = Others { sys: folder.join("sys"), dev: folder.join("dev"), root: vec![] };
+            finish::finish(&target, image, &seed(), Some(&identity()), &others).map(|(plan, removed)| Deployed {
+                removed,
                 partitions: plan.partitions(),
                 image_bytes,
                 fetched,
