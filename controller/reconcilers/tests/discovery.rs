@@ -92,7 +92,7 @@ async fn what_a_stranger_reports_is_a_record_of_nobody() {
     lab.add_host_with("r7-u13", MAC, serde_json::json!({ "address": "ipmi://10.0.0.2", "credentialsName": "x" })).await;
     lab.host_until(|host| host.status.is_some()).await;
     let deadline = tokio::time::Instant::now() + common::PATIENCE;
-    while let Ok(_) = hosts.discovered(from, &report(&[STRANGER])).await {
+    while hosts.discovered(from, &report(&[STRANGER])).await.is_ok() {
         assert!(tokio::time::Instant::now() < deadline, "the host is not known");
     }
     hosts.discovered(from, &report(&["3c:ec:ef:00:00:09"])).await.unwrap();
