@@ -108,7 +108,12 @@ async fn serve() -> Result<std::convert::Infallible, StartError> {
         }
         BootstrapDelivery::CloudInit => {
             let reporter = Arc::clone(&reporter);
-            tokio::spawn(async move { cloud_init::watch(Path::new("/"), &reporter).await });
+            match journal::Journal::open(state, &identity.claim) {
+                Ok(mut journal) => {
+                    tokio::spawn(async move { cloud_init::watch(Path::new("/"), &mut journal, &reporter).await });
+                }
+                Err(error) => fail(&reporter, "journal", error.to_string()),
+            }
         }
     }
     let mut session = session::NodeSession::new(crate::identity::read(Path::new("/sys")), reporter.subscribe());

@@ -73,13 +73,7 @@ async fn attend(line: &str, heard: &mut impl FnMut(&str)) -> Result<(), String> 
     }
     let mut masker = Masker::default();
     let mut listen = |line: String| {
-        let masked: String = masker
-            .mask(&without_colours(&line))
-            .chars()
-            .take(LONGEST_LINE)
-            .filter(|c| !c.is_control() || *c == '\t')
-            .collect();
-        heard(&masked);
+        heard(&plain(&line, &mut masker));
     };
     // A command may leave something running that keeps its output open: what counts is its own end.
     let status = loop {
@@ -110,6 +104,11 @@ impl Drop for Group {
             warn!("cannot end what a command left: {error}");
         }
     }
+}
+
+/// A line as it may be reported: masked, of bounded length, without what steers a terminal.
+pub(super) fn plain(line: &str, masker: &mut Masker) -> String {
+    masker.mask(&without_colours(line)).chars().take(LONGEST_LINE).filter(|c| !c.is_control() || *c == '\t').collect()
 }
 
 /// A line without the sequences by which programs colour a terminal.
