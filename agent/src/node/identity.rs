@@ -1,5 +1,5 @@
 //! Who this host is towards the controller: what the seed says, or what was kept since, when that is of the same host and claim and so holds a
-//! newer certificate. A host that was not deployed by us, but adopted, has the kept one only.
+//! newer certificate and newer controllers; the rest may have been written anew to the seed. A host that was not deployed by us, but adopted, has the kept one only.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -21,10 +21,16 @@ pub(super) fn read(state: &Path, sys: &Path, dev: &Path) -> Result<Found, SeedEr
     match (seed::read(sys, dev), kept) {
         (Err(SeedError::Missing), Some(identity)) => Ok(Found { identity, meta_data: Map::new(), network_data: None }),
         (Ok(seed), Some(kept)) if (kept.host_id, &kept.claim) == (seed.identity.host_id, &seed.identity.claim) => {
-            Ok(Found { identity: kept, ..seed })
+            Ok(with_kept(seed, kept))
         }
         (seed, _) => seed,
     }
+}
+
+/// The certificate with its key and the controllers may be newer than the seed; the seed may have been written anew with another name or delivery.
+fn with_kept(seed: Found, kept: NodeIdentity) -> Found {
+    let NodeIdentity { controllers, ca, certificate, key, .. } = kept;
+    Found { identity: NodeIdentity { controllers, ca, certificate, key, ..seed.identity }, ..seed }
 }
 
 fn kept(path: &PathBuf) -> Option<NodeIdentity> {
@@ -85,5 +91,23 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         fs::write(folder.path().join(FILE), "{").unwrap();
         assert!(matches!(read(), Err(SeedError::Missing)), "nonsense is nobody");
+    }
+    #[test]
+    fn a_seed_that_was_written_anew_counts_beside_a_kept_certificate() {
+        let old = NodeIdentity {
+            controllers: vec!["https://192.0.2.1:8444".into()],
+            ca: "CA".into(),
+            certificate: "CERT".into(),
+            key: "KEY".into(),
+            host_id: HostId::random(),
+            claim: "metal/m0".into(),
+            hostname: "old".into(),
+            delivery: BootstrapDelivery::Agent,
+        };
+        let renewed = NodeIdentity { certificate: "CERT2".into(), key: "KEY2".into(), ..old.clone() };
+        let anew = NodeIdentity { hostname: "new".into(), delivery: BootstrapDelivery::CloudInit, ..old };
+        let wanted = NodeIdentity { certificate: "CERT2".into(), key: "KEY2".into(), ..anew.clone() };
+        let seed = Found { identity: anew, meta_data: Map::new(), network_data: None };
+        assert_eq!(with_kept(seed, renewed).identity, wanted);
     }
 }

@@ -31,6 +31,16 @@ pub(in crate::ramdisk) enum DeployError {
     /// The seed cannot be written as it was ordered.
     #[error("seed: {0}")]
     BadSeed(String),
+    /// A new seed would leave the installed host without an identity. Nothing was written.
+    #[error("{disk}: the seed has no identity for {claim} that could be kept ({why}): deploy the host again")]
+    NoIdentity {
+        /// Device path.
+        disk: String,
+        /// Whose identity it should be.
+        claim: String,
+        /// What is there.
+        why: String,
+    },
     /// Another disk would be taken for this host's seed.
     #[error("{0}")]
     StaleSeed(String),
@@ -101,7 +111,7 @@ impl DeployError {
             Self::Fetch(_) => FailureCode::FetchFailed,
             Self::Digest { .. } => FailureCode::DigestMismatch,
             Self::BadImage(_) => FailureCode::BadImage,
-            Self::BadSeed(_) => FailureCode::Refused,
+            Self::BadSeed(_) | Self::NoIdentity { .. } => FailureCode::Refused,
             Self::BootEntry(_) => FailureCode::BootEntryFailed,
             Self::Disk { .. } | Self::StaleSeed(_) => FailureCode::WriteFailed,
             Self::Untouched(cause)

@@ -340,3 +340,24 @@ fn a_failure_says_what_became_of_the_disk() {
     assert_eq!(error.code(), FailureCode::Late);
     assert!(fs::read(&path).unwrap()[..MIB].iter().all(|byte| *byte == 0));
 }
+
+#[test]
+fn a_new_seed_keeps_the_identity_or_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = used_disk(folder.path());
+    let image = image(32);
+    deploy(&disk, &image, &sha256(&image)).unwrap();
+    let name = disk.to_str().unwrap();
+    let anew = Seed { hostname: "other".into(), ..seed() };
+    super::seed::rewrite(name, &anew, Some("metal/m0")).unwrap();
+    let before = fs::read(&disk).unwrap();
+    let has = |words: &[u8]| before.windows(words.len()).any(|part| part == words);
+    assert!(has(br#""certificate":"CERT""#) && has(br#""hostname":"other""#));
+    let failed = super::seed::rewrite(name, &seed(), Some("metal/m1")).unwrap_err();
+    assert!(failed.to_string().contains("it is of metal/m0"), "{failed}");
+    assert_eq!(failed.code(), FailureCode::Refused);
+    assert!(fs::read(&disk).unwrap() == before, "a refusal writes nothing");
+    super::seed::rewrite(name, &seed(), None).unwrap();
+    let failed = super::seed::rewrite(name, &seed(), Some("metal/m0")).unwrap_err();
+    assert!(failed.to_string().contains("there is none"), "{failed}");
+}
