@@ -169,7 +169,8 @@ fn what_is_not_whole_in_itself_is_refused() {
         "-f",
         "qcow2",
         "-o",
-        "encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=10",
+        // Not luks: to count its iterations qemu-img measures its own processor time, which now and then it cannot.
+        "encrypt.format=aes,encrypt.key-secret=s",
         "image",
         "4M",
     ];
