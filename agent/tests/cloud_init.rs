@@ -31,10 +31,22 @@ cloud_final_modules: [write-files-deferred, scripts-user]
 ";
 
 /// Says that it was called, and how.
-const KUBEADM: &str = "#!/bin/sh\nmkdir -p /etc/kubernetes\necho \"kubeadm $*\" >> /etc/kubernetes/called\ncat \"$3\" >> /etc/kubernetes/called\n";
+const KUBEADM: &str = "#!/bin/sh\n[ \"$1\" != version ] || exec echo v1.36.3\nmkdir -p /etc/kubernetes\necho \"kubeadm $*\" >> /etc/kubernetes/called\ncat \"$3\" >> /etc/kubernetes/called\n";
+
+/// Beside it, where our preflight looks for it.
+const KUBELET: &str = "#!/bin/sh\necho Kubernetes v1.36.3\n";
+
+/// Listens where a container runtime would, as our preflight asks for one; ends with the copy.
+const RUNTIME: &str = "import os, socket, time
+os.makedirs('/run/containerd', exist_ok=True)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind('/run/containerd/containerd.sock')
+listener.listen()
+time.sleep(600)
+";
 
 /// State of either program, caches, and what the test itself puts there.
-const IGNORED: [&str; 25] = [
+const IGNORED: [&str; 26] = [
     "/dev",
     "/etc/.pwd.lock",
     "/etc/cloud",
@@ -48,6 +60,7 @@ const IGNORED: [&str; 25] = [
     "/run/bessemer",
     "/run/blkid",
     "/run/cloud-init",
+    "/run/containerd",
     "/run/lock",
     "/run/systemd",
     "/sys",
@@ -62,7 +75,7 @@ const IGNORED: [&str; 25] = [
     "/var/lib/dpkg",
 ];
 
-const OURS: &str = "/usr/local/bin/bessemer-agent apply --user-data /var/lib/cloud/seed/nocloud/user-data --meta-data /var/lib/cloud/seed/nocloud/meta-data";
+const OURS: &str = "python3 /usr/local/bin/runtime.py & /usr/local/bin/bessemer-agent apply --user-data /var/lib/cloud/seed/nocloud/user-data --meta-data /var/lib/cloud/seed/nocloud/meta-data";
 const THEIRS: &str = "python3 /usr/local/bin/all_stages.py > /dev/null; cat /run/cloud-init/result.json /run/cloud-init/status.json; true";
 
 /// What all copies have in common beyond Debian.
@@ -77,6 +90,8 @@ fn programs() -> tempfile::TempDir {
     };
     put("etc/cloud/cloud.cfg.d/99_test.cfg", CLOUD_CFG.as_bytes(), 0o644);
     put("usr/local/bin/kubeadm", KUBEADM.as_bytes(), 0o755);
+    put("usr/local/bin/kubelet", KUBELET.as_bytes(), 0o755);
+    put("usr/local/bin/runtime.py", RUNTIME.as_bytes(), 0o644);
     put("usr/local/bin/bessemer-agent", &fs::read(env!("CARGO_BIN_EXE_bessemer-agent")).unwrap(), 0o755);
     put("usr/local/bin/all_stages.py", include_bytes!("cloud_init/all_stages.py"), 0o644);
     // a temporary folder is nobody else's, and this one becomes the root
