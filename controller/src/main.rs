@@ -10,6 +10,7 @@ mod host;
 mod logging;
 mod metrics;
 mod namespace;
+mod parts;
 mod serve;
 mod signals;
 mod up;

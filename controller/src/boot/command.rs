@@ -4,7 +4,6 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use bessemer_reconcilers::Site;
@@ -15,11 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::file::BootFile;
 use super::{load, site};
 use crate::connect::connect;
-use crate::metrics;
 use crate::signals::Signals;
-
-/// How long everything may take to end.
-const END_DEADLINE: Duration = Duration::from_secs(15);
+use crate::{metrics, parts};
 
 /// What it serves, and whom it asks.
 #[derive(Debug, Clone, Args)]
@@ -56,7 +52,7 @@ pub(crate) async fn run(options: BootOptions) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut signals = Signals::listen()?;
-    let (stop, mut parts) = (CancellationToken::new(), JoinSet::new());
+    let (stop, mut running) = (CancellationToken::new(), JoinSet::new());
     let start = async {
         let client = connect(options.kubeconfig.as_deref(), options.context.as_deref()).await?;
         let authority = Arc::new(site::open(&client).await?);
@@ -64,33 +60,19 @@ pub(crate) async fn run(options: BootOptions) -> anyhow::Result<()> {
         if file.discovery {
             hosts = hosts.discovering(site::NAMESPACE);
         }
-        let running = super::start(config, hosts, authority, file.controllers.clone(), &stop, &mut parts).await?;
+        let boot = super::start(config, hosts, authority, file.controllers.clone(), &stop, &mut running).await?;
         if let Some(address) = options.metrics {
-            let sources = metrics::Sources { api: None, boot: Some(running.metrics) };
+            let sources = metrics::Sources { api: None, boot: Some(boot.metrics) };
             metrics::serve(address, sources, stop.clone()).await?;
         }
-        anyhow::Ok(running.urls)
+        anyhow::Ok(boot.urls)
     };
     let urls = tokio::select! {
         urls = start => urls?,
         signal = signals.next() => anyhow::bail!("{signal} before everything had started"),
     };
     println!("ready: boot {}", urls.join(", "));
-    let ended = tokio::select! {
-        signal = signals.next() => {
-            tracing::info!(signal, "ending");
-            Ok(())
-        }
-        ended = parts.join_next() => match ended {
-            Some(Ok(part)) => Err(anyhow::anyhow!("{part} ended unexpectedly; the log says why")),
-            Some(Err(error)) => Err(anyhow::anyhow!("a part of the program failed: {error}")),
-            None => Err(anyhow::anyhow!("nothing is running")),
-        },
-    };
-    stop.cancel();
-    let rest = async { while parts.join_next().await.is_some() {} };
-    if tokio::time::timeout(END_DEADLINE, rest).await.is_err() {
-        tracing::warn!("some parts did not end within {END_DEADLINE:?}");
-    }
+    let ended = parts::wait(&mut running, &mut signals).await;
+    parts::end(&mut running, &mut signals, &stop).await;
     ended
 }

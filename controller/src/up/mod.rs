@@ -22,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::boot::{self, site};
 use crate::cli::UpOptions;
-use crate::metrics;
 use crate::signals::Signals;
+use crate::{metrics, parts};
 use preflight::{BootReady, Ready};
 pub(crate) use subnet::Subnet;
 
@@ -31,47 +31,25 @@ pub(crate) use subnet::Subnet;
 /// never taken away while its host exists.
 const LEASE_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long everything may take to end.
-const END_DEADLINE: Duration = Duration::from_secs(15);
-
 /// Runs until a signal, or until a part of it ends by itself.
 pub(crate) async fn run(options: UpOptions) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
     let ready = preflight::check(&options).await?;
     let stop = CancellationToken::new();
-    let mut parts = JoinSet::new();
+    let mut running = JoinSet::new();
     let started = tokio::select! {
-        started = Box::pin(start(&options, ready, &stop, &mut parts)) => started,
+        started = Box::pin(start(&options, ready, &stop, &mut running)) => started,
         signal = signals.next() => bail!("{signal} before everything had started"),
     };
     let result = match started {
         Ok(line) => {
             // On stdout: whoever waits for its first line may go on.
             println!("{line}");
-            tokio::select! {
-                signal = signals.next() => {
-                    tracing::info!(signal, "ending");
-                    Ok(())
-                }
-                ended = parts.join_next() => match ended {
-                    Some(Ok(part)) => Err(anyhow::anyhow!("{part} ended unexpectedly; the log says why")),
-                    Some(Err(error)) => Err(anyhow::anyhow!("a part of the program failed: {error}")),
-                    None => Err(anyhow::anyhow!("nothing is running")),
-                },
-            }
+            parts::wait(&mut running, &mut signals).await
         }
         Err(error) => Err(error),
     };
-    stop.cancel();
-    let ended = async { while parts.join_next().await.is_some() {} };
-    tokio::select! {
-        ended = tokio::time::timeout(END_DEADLINE, ended) => {
-            if ended.is_err() {
-                tracing::warn!("some parts did not end within {END_DEADLINE:?}");
-            }
-        }
-        signal = signals.next() => tracing::warn!(signal, "asked again: not waiting any longer"),
-    }
+    parts::end(&mut running, &mut signals, &stop).await;
     result
 }
 
