@@ -9,7 +9,7 @@ use bessemer_images::cache::{Cache, CacheError, Fingerprint};
 use tempfile::TempDir;
 
 /// Address of the one NIC of a copy.
-const NIC: &str = "52:54:00:00:00:77";
+pub(crate) const NIC: &str = "52:54:00:00:00:77";
 
 const SUITE: &str = "bookworm";
 const PACKAGES: &str =

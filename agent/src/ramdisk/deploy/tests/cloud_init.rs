@@ -12,8 +12,12 @@ use crate::ramdisk::deploy::seed as seed_partition;
 
 const SIZE: u64 = 64 << 20;
 
-const NETWORK: &str = r#"{"links": [{"id": "a", "type": "phy", "ethernet_mac_address": "52:54:00:00:00:01"}],
-    "networks": [{"link": "a", "type": "ipv4", "ip_address": "192.0.2.7", "netmask": "255.255.255.0"}], "services": []}"#;
+/// For the NIC that the copy has: cloud-init refuses a network of one that is not there.
+fn network() -> String {
+    let link = json!({"id": "a", "type": "phy", "ethernet_mac_address": debian::NIC});
+    let address = json!({"link": "a", "type": "ipv4", "ip_address": "192.0.2.7", "netmask": "255.255.255.0"});
+    json!({"links": [link], "networks": [address], "services": []}).to_string()
+}
 
 fn whole_seed(layout: SeedLayout) -> Seed {
     let mut seed = Seed {
@@ -22,7 +26,7 @@ fn whole_seed(layout: SeedLayout) -> Seed {
         delivery: BootstrapDelivery::CloudInit,
         layout,
         user_data: Some("## template: jinja\n#cloud-config\nwrite_files:\n- {path: /etc/from-user, content: '{{ ds.meta_data.rack }}'}\nruncmd: ['echo ran > /etc/ran']\n".into()),
-        network_data: Some(NETWORK.into()),
+        network_data: Some(network()),
         vendor_data: Some("#cloud-config\nbootcmd: ['echo v > /etc/from-vendor']\n".into()),
         ..Seed::default()
     };
