@@ -123,12 +123,19 @@ async fn lead_work(
         site = started => site?,
     };
     println!("ready: leading as {identity}");
+    let hub = Hub::new();
     let outside = Outside {
         bmc: Arc::new(Connector::new()),
-        agents: Hub::new(),
+        agents: hub.clone(),
         workload: Arc::new(KubeWorkloadClusters::new(client.clone())),
     };
-    site.run(outside, options.controllers.groups().clone()).await;
+    let mut work = Box::pin(site.run(outside, options.controllers.groups().clone()));
+    tokio::select! {
+        () = work.as_mut() => return Ok(()),
+        // At once, while reconciles come to their end: agents shall already look for the copy that leads next.
+        () = ending.cancelled() => hub.lead(false),
+    }
+    work.await;
     Ok(())
 }
 

@@ -37,18 +37,18 @@ impl FromRequestParts<Shared> for Agent {
             Some(Err(error)) => return Err(Refuse::unauthorised(error)),
             Some(Ok(certificate)) => certificate.clone(),
         };
-        if let RoleIdentity::Ramdisk { boot } = who.role
-            && !shared.enrolments.is_current(boot, key)
-        {
-            return Err(Refuse::forbidden("another key has enrolled for this boot since"));
-        }
         authorise(shared, &who, key).await?;
         Ok(Self { who, key, address: peer.address })
     }
 }
 
-/// Do the objects of this moment stand behind this name and this key?
+/// Do the enrolments and objects of this moment stand behind this name and this key?
 pub(super) async fn authorise(shared: &Shared, who: &AgentIdentity, key: KeyDigest) -> Result<(), Refuse> {
+    if let RoleIdentity::Ramdisk { boot } = who.role
+        && !shared.enrolments.is_current(boot, key)
+    {
+        return Err(Refuse::forbidden("another key has enrolled for this boot since"));
+    }
     let refuse = |refused| Refuse::by_authority(&who.host, refused);
     shared.hosts.authorise(who).await.map_err(refuse)?;
     match &who.role {

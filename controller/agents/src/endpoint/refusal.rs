@@ -68,6 +68,15 @@ impl Refuse {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
+    /// As a message of a stream that is open already.
+    pub(super) fn into_refusal(self) -> Refusal {
+        Refusal { retry: self.comes_again(), message: self.message, speaks: self.speaks }
+    }
+
+    fn comes_again(&self) -> bool {
+        matches!(self.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
+    }
+
     /// What the objects say.
     pub(super) fn by_authority(whom: &dyn std::fmt::Display, refused: Refused) -> Self {
         tracing::info!(%whom, reason = %refused, retry = refused.retry, "an agent is refused");
@@ -77,9 +86,8 @@ impl Refuse {
 
 impl IntoResponse for Refuse {
     fn into_response(self) -> Response {
-        let retry = matches!(self.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS);
-        let refusal = Refusal { message: self.message, retry, speaks: self.speaks };
-        let mut response = (self.status, Json(refusal)).into_response();
+        let (status, retry) = (self.status, self.comes_again());
+        let mut response = (status, Json(self.into_refusal())).into_response();
         if retry {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }

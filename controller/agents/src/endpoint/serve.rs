@@ -64,7 +64,7 @@ pub(super) async fn run(endpoint: Endpoint, shutdown: CancellationToken) {
         });
     }
     drop(listener);
-    hub.close();
+    hub.lead(false);
     tasks.close();
     if tokio::time::timeout(END_DEADLINE, tasks.wait()).await.is_err() {
         tracing::warn!("some agents' connections did not end in time and are cut");

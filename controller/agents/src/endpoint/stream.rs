@@ -13,25 +13,31 @@ use tokio::sync::oneshot;
 use tokio_util::sync::DropGuard;
 
 use super::lines::Lines;
-use super::peer::Agent;
+use super::peer::{self, Agent};
 use super::refusal::Refuse;
 use super::{Shared, inbound};
-use crate::hub::{Attached, Hello, Outgoing};
+use crate::hub::{Attached, Hello, NotTaken, Outgoing};
 use crate::identity::RoleIdentity;
 
 /// One heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(HEARTBEAT_SECONDS);
 
+/// How often the objects are asked whether they still stand behind an open stream.
+const AUTHORISED_FOR: Duration = Duration::from_secs(3 * HEARTBEAT_SECONDS);
+
 /// A stream that says nothing for this long is dead.
 const SILENCE: Duration = Duration::from_secs(3 * HEARTBEAT_SECONDS);
 
+const NOT_THE_LEADER: &str = "this controller is not the leader: the stream goes to another one, or here later";
+
 pub(super) async fn open(agent: Agent, State(shared): State<Shared>, request: Request) -> Result<Response, Refuse> {
     if !shared.hub.is_leading() {
-        return Err(Refuse::later("this controller is not the leader: the stream goes to another one, or here later"));
+        return Err(Refuse::later(NOT_THE_LEADER));
     }
     if request.version() != Version::HTTP_2 {
         return Err(Refuse::bad_request("the stream runs both ways at once, which needs HTTP/2"));
     }
+    let farewells = shared.hub.farewells(agent.who.host);
     let lines = Lines::new(request.into_body().into_data_stream());
     // The answer's head goes out at once, as the client may wait for it before it says hello.
     let (ready, attached) = oneshot::channel();
@@ -42,7 +48,7 @@ pub(super) async fn open(agent: Agent, State(shared): State<Shared>, request: Re
             RoleIdentity::Node { .. } => "node",
         };
         tracing::info!(peer = %agent.address, %host, role, "an agent's stream begins");
-        let why = up(agent, shared, lines, ready).await;
+        let why = up(agent, shared, lines, farewells, ready).await;
         tracing::info!(%host, role, why, "an agent's stream ends");
     });
     let body = Body::from_stream(down(attached));
@@ -61,8 +67,14 @@ enum Greeting {
 /// The first version in which a refusal has a message of its own.
 const REFUSALS_SINCE: u32 = 2;
 
-/// Reads the agent's lines until something ends the stream; says what.
-async fn up<S, E>(agent: Agent, shared: Shared, mut lines: Lines<S>, ready: oneshot::Sender<Greeting>) -> String
+/// Reads the agent's lines until something ends the stream; says what. `farewells` are the hub's of when the request came.
+async fn up<S, E>(
+    agent: Agent,
+    shared: Shared,
+    mut lines: Lines<S>,
+    farewells: u64,
+    ready: oneshot::Sender<Greeting>,
+) -> String
 where
     S: Stream<Item = Result<Bytes, E>> + Unpin,
     E: std::fmt::Display,
@@ -95,8 +107,17 @@ where
         let why = format!("it says that it is a {:?}, its certificate {certified:?}", hello.role);
         return refuse(ready, Refusal::new(why, false));
     }
-    let Ok((attached, outgoing)) = shared.hub.attach(&agent.who, agent.key, hello) else {
-        return refuse(ready, Refusal::new("its certificate was ended", false));
+    // Hello may have come long after the request. What was said to the host in between counts for this stream, too.
+    if let Err(refused) = peer::authorise(&shared, &agent.who, agent.key).await {
+        return refuse(ready, refused.into_refusal());
+    }
+    let (attached, outgoing) = match shared.hub.attach(&agent.who, agent.key, hello, farewells) {
+        Ok(taken) => taken,
+        Err(NotTaken::Ended) => return refuse(ready, Refusal::new("its certificate was ended", false)),
+        Err(NotTaken::ToldToGo) => {
+            return refuse(ready, Refusal::new("the host's agent was told to go meanwhile", true));
+        }
+        Err(NotTaken::NotLeading) => return refuse(ready, Refusal::new(NOT_THE_LEADER, true)),
     };
     if let RoleIdentity::Ramdisk { boot } = agent.who.role {
         shared.enrolments.used(boot, agent.who.host, agent.key);
@@ -114,6 +135,21 @@ where
     tokio::select! {
         () = end.cancelled() => "the controller or the agent closed it".into(),
         why = listen(&mut lines, &attached) => why,
+        why = disowned(&shared, &agent) => why,
+    }
+}
+
+/// Asks the objects every now and then; ends when they no longer stand behind the agent. That they cannot be asked ends
+/// nothing: the agent would only come again.
+async fn disowned(shared: &Shared, agent: &Agent) -> String {
+    loop {
+        tokio::time::sleep(AUTHORISED_FOR).await;
+        if let Err(refused) = peer::authorise(shared, &agent.who, agent.key).await {
+            let refusal = refused.into_refusal();
+            if !refusal.retry {
+                return format!("it is no longer authorised: {}", refusal.message);
+            }
+        }
     }
 }
 
@@ -185,7 +221,7 @@ fn line(message: &Down) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex};
 
     use bessemer_protocol::{BootId, Bootstrap, HardwareIdentity, HostId, PROTOCOL_VERSION, WorkId};
     use bessemer_reconcilers::outside::{AgentHub, AgentIdentity, HostAuthority, Refused};
@@ -195,16 +231,19 @@ mod tests {
     use crate::identity::KeyDigest;
     use crate::{Hub, SiteAuthority, SiteSecret};
 
-    /// Not asked by a stream that is already open.
-    struct Nobody;
+    /// Objects that stand behind every agent, until they do not.
+    #[derive(Default)]
+    struct Objects {
+        refusing: Mutex<Option<Refused>>,
+    }
 
     #[async_trait::async_trait]
-    impl HostAuthority for Nobody {
+    impl HostAuthority for Objects {
         async fn admit(&self, _: BootId, _: &HardwareIdentity, _: &str) -> Result<HostId, Refused> {
             Err(Refused::for_good("no"))
         }
         async fn authorise(&self, _: &AgentIdentity) -> Result<(), Refused> {
-            Err(Refused::for_good("no"))
+            self.refusing.lock().unwrap().clone().map_or(Ok(()), Err)
         }
         async fn deploying(&self, _: HostId, _: WorkId) -> Result<String, Refused> {
             Err(Refused::for_good("no"))
@@ -232,18 +271,19 @@ mod tests {
         encode_line(&hello).unwrap().into()
     }
 
-    fn parts() -> (Agent, Shared) {
+    fn parts() -> (Agent, Shared, Arc<Objects>) {
+        let objects = Arc::<Objects>::default();
         let secret = SiteSecret::generate(time::OffsetDateTime::now_utc()).unwrap();
         let shared = Shared {
             site: Arc::new(SiteAuthority::open(&secret).unwrap()),
-            hosts: Arc::new(Nobody),
+            hosts: objects.clone(),
             hub: Hub::new(),
             enrolments: Arc::default(),
             discovery: Arc::default(),
             controllers: Arc::default(),
         };
         let who = AgentIdentity { host: HostId::random(), role: RoleIdentity::Ramdisk { boot: BootId::random() } };
-        (Agent { who, key: KeyDigest::of(b"key"), address: ([192, 0, 2, 1], 1).into() }, shared)
+        (Agent { who, key: KeyDigest::of(b"key"), address: ([192, 0, 2, 1], 1).into() }, shared, objects)
     }
 
     /// The lines that an agent sends, one every `pause`, and then nothing for ever.
@@ -259,11 +299,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_stream_is_dead_after_three_heartbeats() {
-        let (agent, shared) = parts();
+        let (agent, shared, _) = parts();
         let (host, hub) = (agent.who.host, shared.hub.clone());
         let (ready, attached) = oneshot::channel();
         let began = tokio::time::Instant::now();
-        let reader = tokio::spawn(up(agent, shared, Lines::new(body(vec![hello()], Duration::ZERO)), ready));
+        let reader = tokio::spawn(up(agent, shared, Lines::new(body(vec![hello()], Duration::ZERO)), 0, ready));
         let _outgoing = attached.await.unwrap();
         assert!(hub.view(&host).connected);
         assert_eq!(reader.await.unwrap(), "nothing was heard for 60 s");
@@ -274,12 +314,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn heartbeats_keep_a_stream_alive_and_are_answered() {
-        let (agent, shared) = parts();
+        let (agent, shared, _) = parts();
         let heartbeat: Bytes = encode_line(&Up::Heartbeat).unwrap().into();
         let lines = std::iter::once(hello()).chain(std::iter::repeat_n(heartbeat, 30)).collect();
         let (ready, attached) = oneshot::channel();
         let began = tokio::time::Instant::now();
-        let reader = tokio::spawn(up(agent, shared, Lines::new(body(lines, HEARTBEAT)), ready));
+        let reader = tokio::spawn(up(agent, shared, Lines::new(body(lines, HEARTBEAT)), 0, ready));
         let heard = down(attached).collect::<Vec<_>>().await.len();
         assert_eq!(reader.await.unwrap(), "nothing was heard for 60 s");
         assert!(began.elapsed() >= HEARTBEAT * 30 + SILENCE);
@@ -288,10 +328,28 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_connects_and_says_nothing_is_dropped() {
-        let (agent, shared) = parts();
+        let (agent, shared, _) = parts();
         let (ready, attached) = oneshot::channel();
-        let reader = tokio::spawn(up(agent, shared, Lines::new(body(vec![], Duration::ZERO)), ready));
+        let reader = tokio::spawn(up(agent, shared, Lines::new(body(vec![], Duration::ZERO)), 0, ready));
         assert_eq!(down(attached).collect::<Vec<_>>().await.len(), 0);
         assert_eq!(reader.await.unwrap(), "nothing was heard for 60 s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_ends_when_the_objects_no_longer_stand_behind_it_and_outlives_their_silence() {
+        let (agent, shared, objects) = parts();
+        let (host, hub) = (agent.who.host, shared.hub.clone());
+        let heartbeat: Bytes = encode_line(&Up::Heartbeat).unwrap().into();
+        let lines = std::iter::once(hello()).chain(std::iter::repeat_n(heartbeat, 1000)).collect();
+        let (ready, attached) = oneshot::channel();
+        let reader = tokio::spawn(up(agent, shared, Lines::new(body(lines, HEARTBEAT)), 0, ready));
+        let _outgoing = attached.await.unwrap();
+        *objects.refusing.lock().unwrap() = Some(Refused::for_now("the API is away"));
+        tokio::time::sleep(AUTHORISED_FOR * 10).await;
+        assert!(hub.view(&host).connected);
+        *objects.refusing.lock().unwrap() = Some(Refused::for_good("released"));
+        let why = tokio::time::timeout(AUTHORISED_FOR * 2, reader).await.unwrap().unwrap();
+        assert!(why.contains("no longer authorised") && why.contains("released"), "{why}");
+        assert!(!hub.view(&host).connected);
     }
 }

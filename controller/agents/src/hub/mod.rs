@@ -36,11 +36,20 @@ struct Host {
     session: Option<Session>,
     /// The key whose stream was ended on purpose; it may not come back.
     ended: Option<KeyDigest>,
+    /// How often its agent was told to go.
+    farewells: u64,
 }
 
-/// The key was disconnected on purpose.
+/// Why a stream is not taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ended;
+pub(crate) enum NotTaken {
+    /// The key was disconnected on purpose.
+    Ended,
+    /// The host's agent was told to go while this stream had not yet said who it is.
+    ToldToGo,
+    /// This controller is not, or no longer, the one that acts.
+    NotLeading,
+}
 
 impl Hub {
     /// No agents yet, and leading.
@@ -49,11 +58,13 @@ impl Hub {
     }
 
     /// Whether this controller is the one that acts. One that is not refuses streams for now and ends those it has, so
-    /// that all agents are where the work comes from.
+    /// that all agents are where the work comes from. A hub leads until told otherwise.
     pub fn lead(&self, leading: bool) {
+        // Under the lock that lets streams in, so that none slips in between.
+        let hosts = self.hosts();
         self.leading.store(leading, Ordering::SeqCst);
         if !leading {
-            self.close();
+            hosts.values().filter_map(|host| host.session.as_ref()).for_each(|session| session.end.cancel());
         }
     }
 
@@ -61,20 +72,33 @@ impl Hub {
         self.leading.load(Ordering::SeqCst)
     }
 
-    /// Takes a new stream in; an older one of the same host ends.
+    /// To be asked before a stream's agent is authorised, and handed to [`Self::attach`].
+    pub(crate) fn farewells(&self, host: HostId) -> u64 {
+        self.hosts().get(&host).map_or(0, |entry| entry.farewells)
+    }
+
+    /// Takes a new stream in; an older one of the same host ends. `farewells` is how often the host's agent had been told
+    /// to go when this one was authorised.
     pub(crate) fn attach(
         self: &Arc<Self>,
         who: &AgentIdentity,
         key: KeyDigest,
         hello: Hello,
-    ) -> Result<(Attached, Outgoing), Ended> {
+        farewells: u64,
+    ) -> Result<(Attached, Outgoing), NotTaken> {
         let (session, outgoing) = session::open(key, who.role.clone());
         let id = session.id;
         {
             let mut hosts = self.hosts();
+            if !self.is_leading() {
+                return Err(NotTaken::NotLeading);
+            }
             let host = hosts.entry(who.host).or_default();
             if host.ended == Some(key) {
-                return Err(Ended);
+                return Err(NotTaken::Ended);
+            }
+            if host.farewells != farewells {
+                return Err(NotTaken::ToldToGo);
             }
             if let Some(older) = host.session.replace(session) {
                 tracing::info!(host = %who.host, "a newer stream replaces the agent's older one");
@@ -91,11 +115,6 @@ impl Hub {
         let hosts = self.hosts();
         let session = hosts.get(&host)?.session.as_ref()?;
         (session.role == RoleIdentity::Ramdisk { boot }).then_some(session.key)
-    }
-
-    /// Ends all streams, as before the process ends.
-    pub(crate) fn close(&self) {
-        self.hosts().values().filter_map(|host| host.session.as_ref()).for_each(|session| session.end.cancel());
     }
 
     fn hosts(&self) -> MutexGuard<'_, HashMap<HostId, Host>> {
@@ -147,7 +166,9 @@ impl AgentHub for Hub {
 
     async fn disconnect(&self, host: &HostId, reason: &str) {
         let mut hosts = self.hosts();
-        let Some(entry) = hosts.get_mut(host) else { return };
+        // A stream that has been authorised and has not said hello yet is not known here, and is meant as well.
+        let entry = hosts.entry(*host).or_default();
+        entry.farewells += 1;
         if let Some(session) = entry.session.as_ref() {
             tracing::info!(%host, key = %session.key, reason, "the agent's stream and certificate end");
             entry.ended = Some(session.key);

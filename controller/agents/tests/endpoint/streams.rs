@@ -1,10 +1,11 @@
 //! Both directions of the long-lived stream, and the ways in which it ends.
 
 use bessemer_protocol::{
-    Down, Failure, FailureCode, HostId, LeaveHow, LeaveReport, MAX_LINE, NodePhase, NodeReport, Outcome, Report, Role,
-    Up, Work, WorkId, WorkItem,
+    BootId, Down, Failure, FailureCode, HostId, LeaveHow, LeaveReport, MAX_LINE, NodePhase, NodeReport, Outcome,
+    Report, Role, Up, Work, WorkId, WorkItem,
 };
 use bessemer_reconcilers::outside::{AgentHub, AgentHubError};
+use reqwest::Client;
 
 use crate::site::{Site, Stream, hello};
 
@@ -127,6 +128,50 @@ async fn a_disconnected_key_does_not_come_back() {
     again.say(&hello(Role::Ramdisk)).await;
     assert!(matches!(again.hear().await, Some(Down::Refused(_))));
     assert_eq!(again.hear().await, None);
+}
+
+/// A stream that is open and has not said hello.
+async fn silent() -> (Site, HostId, BootId, Stream, Client) {
+    let (site, host) = (Site::start().await, HostId::random());
+    let boot = site.boot(host);
+    let client = site.ramdisk(&boot).await;
+    let stream = Stream::open(&site, &client).await;
+    (site, host, boot.boot_id, stream, client)
+}
+
+/// Whether it may come again, of a stream that is refused.
+async fn refused(mut stream: Stream) -> bool {
+    stream.say(&hello(Role::Ramdisk)).await;
+    let Some(Down::Refused(refusal)) = stream.hear().await else { panic!("the stream was taken in") };
+    assert_eq!(stream.hear().await, None);
+    refusal.retry
+}
+
+#[tokio::test]
+async fn what_happens_between_a_streams_request_and_its_hello_is_not_lost() {
+    // Its boot ended.
+    let (site, host, boot, stream, _) = silent().await;
+    site.objects.over.lock().unwrap().insert(boot);
+    assert!(!refused(stream).await);
+    assert!(!site.hub.view(&host).connected);
+
+    // The host was told to go: the objects decide when it comes again.
+    let (site, host, _, stream, client) = silent().await;
+    site.hub.disconnect(&host, "the host was released").await;
+    assert!(refused(stream).await);
+    let again = Stream::open(&site, &client).await;
+    again.say(&hello(Role::Ramdisk)).await;
+    site.view(host, |view| view.connected).await;
+
+    // Another controller leads, and then this one again.
+    let (site, host, _, stream, client) = silent().await;
+    site.hub.lead(false);
+    assert!(refused(stream).await);
+    assert!(!site.hub.view(&host).connected);
+    site.hub.lead(true);
+    let again = Stream::open(&site, &client).await;
+    again.say(&hello(Role::Ramdisk)).await;
+    site.view(host, |view| view.connected).await;
 }
 
 #[tokio::test]
