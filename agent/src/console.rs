@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bessemer_protocol::MAX_LOG_LINE;
 use rustix::time::{ClockId, clock_gettime};
@@ -13,8 +13,15 @@ use tracing_subscriber::fmt::time::FormatTime;
 /// Most of it that is kept for the controller, in bytes.
 const LONGEST_TAIL: usize = 16 << 10;
 
-/// The newest lines that the controller was not told.
-static TAIL: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
+/// The newest lines.
+#[derive(Debug)]
+struct Tail {
+    lines: VecDeque<String>,
+    /// Of these, from the newest on, so many the controller was not told.
+    untold: usize,
+}
+
+static TAIL: Mutex<Tail> = Mutex::new(Tail { lines: VecDeque::new(), untold: 0 });
 
 /// Standard output, of which the end is kept.
 struct Kept;
@@ -33,19 +40,32 @@ impl Write for Kept {
 
 /// Keeps whole lines, the newest that fit.
 pub(crate) fn keep(bytes: &[u8]) {
-    let mut tail = TAIL.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut tail = tail();
     for line in String::from_utf8_lossy(bytes).lines() {
-        tail.push_back(line.chars().take(MAX_LOG_LINE).collect());
+        tail.lines.push_back(line.chars().take(MAX_LOG_LINE).collect());
+        tail.untold += 1;
     }
-    let mut length: usize = tail.iter().map(|line| line.len() + 1).sum();
+    let mut length: usize = tail.lines.iter().map(|line| line.len() + 1).sum();
     while length > LONGEST_TAIL {
-        length -= tail.pop_front().map_or(length, |line| line.len() + 1);
+        length -= tail.lines.pop_front().map_or(length, |line| line.len() + 1);
     }
+    tail.untold = tail.untold.min(tail.lines.len());
 }
 
 /// What was said since this was last called, oldest first, as far as it was kept.
-pub(crate) fn take_tail() -> Vec<String> {
-    TAIL.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+pub(crate) fn untold_tail() -> Vec<String> {
+    let mut tail = tail();
+    let told = tail.lines.len() - std::mem::take(&mut tail.untold);
+    tail.lines.iter().skip(told).cloned().collect()
+}
+
+/// What was said last, oldest first, whether the controller was told or not.
+pub(crate) fn whole_tail() -> Vec<String> {
+    tail().lines.iter().cloned().collect()
+}
+
+fn tail() -> MutexGuard<'static, Tail> {
+    TAIL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Seconds since the kernel started; the wall clock of a fresh machine may be anything.

@@ -11,6 +11,7 @@ mod console;
 mod files;
 mod identity;
 mod ioctl;
+mod kernel_log;
 mod link;
 mod mask;
 mod node;

@@ -112,6 +112,8 @@ async fn a_deployed_host_becomes_a_control_plane() {
             checksum: Digest { algorithm: DigestAlgorithm::Sha256, hex: built.sha256 }.into(),
         },
         root: RootDeviceHints::default(),
+        disk: None,
+        keep: Vec::new(),
         seed: Seed { hostname: "r1-u1".into(), instance_id: "i-1".into(), ..Seed::default() },
     });
     done(&mut controller, host, deploy, 900).await;

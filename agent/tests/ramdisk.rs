@@ -29,6 +29,8 @@ fn deploy(port: u16, path: &str, digest: &Digest) -> Work {
         sources: vec![format!("http://10.0.2.2:{port}/missing"), format!("http://10.0.2.2:{port}/{path}")],
         image: Image { format: ImageFormat::Raw, checksum: digest.clone().into() },
         root: RootDeviceHints { serial_number: Some("disk0".into()), ..RootDeviceHints::default() },
+        disk: None,
+        keep: Vec::new(),
         seed: Seed { hostname: "r1-u1".into(), instance_id: "i-1".into(), ..Seed::default() },
     })
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::RootDeviceHints;
+use crate::{DiskIdentity, RootDeviceHints};
 
 /// Payload of [`crate::Work::SetBootEntry`]: the firmware shall boot the system that is on the root disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,6 +10,9 @@ use crate::RootDeviceHints;
 pub struct SetBootEntry {
     /// Which disk; Metal3's semantics.
     pub root: RootDeviceHints,
+    /// As [`crate::Deploy::disk`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskIdentity>,
     /// Also for the very next start, whatever the order is (`BootNext`).
     pub next: bool,
 }

@@ -1,5 +1,7 @@
 //! Erasing disks: what is asked and what is answered.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Disk, RootDeviceHints};
@@ -51,7 +53,7 @@ pub enum Unlisted {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DiskIdentity {
-    /// Device path at inspection; decides only when there is neither serial number nor world wide name.
+    /// Device path at inspection, or another name of the disk; decides only when there is neither serial number nor world wide name.
     pub name: String,
     /// Serial number; empty when the disk has none.
     pub serial_number: String,
@@ -82,11 +84,25 @@ impl DiskIdentity {
         let wwn_agrees = self.wwn.is_empty() || self.wwn == other.wwn || self.wwn == disk.wwn;
         let bare = self.serial_number.is_empty() && self.wwn.is_empty();
         let known = if bare {
-            self.name == other.name && other.serial_number.is_empty() && other.wwn.is_empty()
+            let is_named = self.name == other.name || disk.alternate_names.contains(&self.name);
+            is_named && other.serial_number.is_empty() && other.wwn.is_empty()
         } else {
             (self.serial_number.is_empty() || self.serial_number == other.serial_number) && wwn_agrees
         };
         known && self.size_bytes == other.size_bytes
+    }
+}
+
+/// For people.
+impl fmt::Display for DiskIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (", self.name)?;
+        for (label, value) in [("serial", &self.serial_number), ("wwn", &self.wwn)] {
+            if !value.is_empty() {
+                write!(f, "{label} {value}, ")?;
+            }
+        }
+        write!(f, "{} bytes)", self.size_bytes)
     }
 }
 
@@ -140,6 +156,9 @@ mod tests {
         };
         let meant = DiskIdentity::of(&disk("/dev/sda", "S1", "0x5000", 100));
         let bare = DiskIdentity::of(&disk("/dev/vda", "", "", 100));
+        let by_path = DiskIdentity { name: "/dev/disk/by-path/pci-1".into(), ..bare.clone() };
+        let by_another_name =
+            Disk { alternate_names: vec!["/dev/disk/by-path/pci-1".into()], ..disk("/dev/vdc", "", "", 100) };
         let table = [
             (&meant, disk("/dev/sdb", "S1", "0x5000", 100), true, "names move"),
             (&meant, disk("/dev/sda", "S2", "0x5000", 100), false, "another serial number"),
@@ -149,6 +168,7 @@ mod tests {
             (&bare, disk("/dev/vda", "", "", 100), true, "nothing but name and size to go by"),
             (&bare, disk("/dev/vdb", "", "", 100), false, "another name"),
             (&bare, disk("/dev/vda", "S1", "", 100), false, "it has an identity after all"),
+            (&by_path, by_another_name, true, "the name that stays, where nothing else does"),
         ];
         for (identity, disk, expected, why) in table {
             assert_eq!(identity.is(&disk), expected, "{why}");

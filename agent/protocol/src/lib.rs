@@ -25,6 +25,7 @@ mod line;
 mod negotiate;
 mod network;
 mod node;
+mod root;
 mod seed;
 mod stream;
 mod work;
@@ -46,11 +47,10 @@ pub use node::{
     Bootstrap, Kubelet, NodeAddress, NodeCertificateRequest, NodeCertificateResponse, NodePhase, NodeReport,
     PhaseDuration, RenewRequest, RenewResponse,
 };
+pub use root::{Candidate, NoRootDisk, RootDeviceHints};
 pub use seed::{BootstrapDelivery, IDENTITY_PATH, NOCLOUD_LABEL, NodeIdentity, SEED_LABEL, Seed, SeedLayout};
 pub use stream::{Down, ItemState, MAX_LOG_LINE, Up};
-pub use work::{
-    Deploy, DeployReport, Failure, FailureCode, Outcome, Report, RootDeviceHints, Work, WorkItem, WriteSeed,
-};
+pub use work::{Deploy, DeployReport, Failure, FailureCode, Outcome, Report, Work, WorkItem, WriteSeed};
 
 /// The name in the controller's serving certificate; agents verify it whatever address they dial.
 pub const CONTROLLER_NAME: &str = "controller.bessemer.internal";

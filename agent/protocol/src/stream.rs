@@ -83,6 +83,9 @@ pub enum Down {
         /// `https://address:port` of every controller; empty when this one does not know.
         #[serde(default)]
         controllers: Vec<String>,
+        /// What time it is at the controller, in seconds since the epoch: deadlines are by its clock. An older one does not say.
+        #[serde(default)]
+        now: Option<i64>,
     },
     /// The stream ends, for this reason. Since version 2.
     Refused(Refusal),

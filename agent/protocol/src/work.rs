@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BootReport, Digest, Disk, Erase, EraseReport, HardwareDetails, HostId, Image, LeaveHow, LeaveReport, Seed,
-    SetBootEntry, WorkId,
+    BootReport, Digest, Disk, DiskIdentity, Erase, EraseReport, HardwareDetails, HostId, Image, LeaveHow, LeaveReport,
+    RootDeviceHints, Seed, SetBootEntry, WorkId,
 };
 
 /// One thing to do, once. The agent answers an id it knows with the stored state and never does it twice.
@@ -37,6 +37,8 @@ pub enum Work {
     SetBootEntry(SetBootEntry),
     /// Write the seed again beside an image that is on the root disk already.
     WriteSeed(WriteSeed),
+    /// Report what the agent and the kernel have said last. Answered at once, also while another item is worked on.
+    Collect,
     /// End the ramdisk. The answer is sent before it happens.
     Leave {
         /// In which way.
@@ -54,6 +56,13 @@ pub struct Deploy {
     pub image: Image,
     /// Which disk to write; Metal3's semantics.
     pub root: RootDeviceHints,
+    /// The disk that the hints chose of an inspection's. Where they choose another one by now, nothing is touched. Without it they alone decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskIdentity>,
+    /// Disks to leave wholly alone, as an inspection found them. One that is not there, that the hints choose or that carries a seed ends
+    /// the item before anything is touched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<DiskIdentity>,
     /// What to leave beside it.
     pub seed: Seed,
 }
@@ -64,34 +73,14 @@ pub struct Deploy {
 pub struct WriteSeed {
     /// The disk that the image was written to. It must have a seed partition.
     pub root: RootDeviceHints,
+    /// As [`Deploy::disk`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskIdentity>,
+    /// As [`Deploy::keep`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<DiskIdentity>,
     /// What takes the place of the seed that is there.
     pub seed: Seed,
-}
-
-/// Metal3's `rootDeviceHints`: every given field must hold of the disk.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RootDeviceHints {
-    /// Exact device path, such as `/dev/vda` or a by-path link.
-    pub device_name: Option<String>,
-    /// Exact SCSI address.
-    pub hctl: Option<String>,
-    /// Substring of the model.
-    pub model: Option<String>,
-    /// Substring of the vendor.
-    pub vendor: Option<String>,
-    /// Exact serial number.
-    pub serial_number: Option<String>,
-    /// At least this size in GiB.
-    pub min_size_gigabytes: Option<u64>,
-    /// Exact world wide name.
-    pub wwn: Option<String>,
-    /// Exact world wide name, with what the vendor adds to it.
-    pub wwn_with_extension: Option<String>,
-    /// Exactly what the vendor adds to the world wide name.
-    pub wwn_vendor_extension: Option<String>,
-    /// Spinning or not.
-    pub rotational: Option<bool>,
 }
 
 /// How an item ended.
@@ -126,6 +115,13 @@ pub enum Report {
     Seeded {
         /// The disk.
         disk: Box<Disk>,
+    },
+    /// Of [`Work::Collect`], each oldest first, of at most [`crate::MAX_LOG_LINE`] characters, with what looks like a secret masked.
+    Collected {
+        /// The end of what the agent said on its console.
+        agent: Vec<String>,
+        /// The end of what the kernel said.
+        kernel: Vec<String>,
     },
     /// Of [`Work::Leave`], sent just before it happens.
     Leaving(LeaveReport),
@@ -179,7 +175,7 @@ pub enum FailureCode {
     BadImage,
     /// The disk would not take it.
     WriteFailed,
-    /// A disk is not the one that the item means, or a disk to be kept is not there. Nothing was erased.
+    /// A disk is not the one that the item means, or a disk to be kept is not there or in the way. Nothing was touched.
     WrongDisk,
     /// A disk is not erased, or it could not be proven. The host must not go to anybody else.
     EraseFailed,

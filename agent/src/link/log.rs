@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use bessemer_protocol::{MAX_LOG_LINE, Up};
+use bessemer_protocol::{MAX_LOG_LINE, Report, Up};
 
-use crate::console;
 use crate::mask::Masker;
+use crate::{console, kernel_log};
 
 /// The version of the protocol that brought [`Up::Log`].
 const SINCE_VERSION: u32 = 2;
@@ -46,13 +46,23 @@ impl LogTail {
         }
         self.wanted = false;
         self.said = Some(Instant::now());
-        let mut masker = Masker::default();
-        let plain = |line: String| {
-            masker.mask(&line).chars().filter(|c| !c.is_control()).take(MAX_LOG_LINE).collect::<String>()
-        };
-        let lines: Vec<String> = console::take_tail().into_iter().map(plain).collect();
+        let lines = plain(console::untold_tail());
         (!lines.is_empty()).then_some(Up::Log { lines })
     }
+}
+
+/// The answer to [`bessemer_protocol::Work::Collect`].
+pub(crate) fn collected() -> Report {
+    let kernel = kernel_log::tail().unwrap_or_else(|error| vec![format!("the kernel's log cannot be read: {error}")]);
+    Report::Collected { agent: plain(console::whole_tail()), kernel: plain(kernel) }
+}
+
+/// Fit for the controller: nothing secret, nothing that moves a terminal's cursor, nothing too long.
+fn plain(lines: Vec<String>) -> Vec<String> {
+    let mut masker = Masker::default();
+    let fit =
+        |line: String| masker.mask(&line).chars().filter(|c| !c.is_control()).take(MAX_LOG_LINE).collect::<String>();
+    lines.into_iter().map(fit).collect()
 }
 
 #[cfg(test)]

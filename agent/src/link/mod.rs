@@ -6,7 +6,6 @@ pub(crate) mod enrol;
 pub(crate) mod items;
 pub(crate) mod keys;
 pub(crate) mod log;
-pub(crate) mod session;
 pub(crate) mod stream;
 
 pub(crate) use controllers::{Controllers, LinkError, client_config, innermost};

@@ -118,7 +118,7 @@ impl Session for NodeSession {
                 let surplus = self.refused.len().saturating_sub(MOST_REFUSED);
                 self.refused.drain(..surplus);
             }
-            Down::Welcome { protocol, ca, controllers } => {
+            Down::Welcome { protocol, ca, controllers, .. } => {
                 self.log.welcomed(protocol);
                 let told = Told { ca, controllers };
                 self.told.send_if_modified(|known| std::mem::replace(known, told.clone()) != told);
@@ -157,13 +157,14 @@ mod tests {
         let report = watch::Sender::new(NodeReport::default());
         let mut session = NodeSession::new(HardwareIdentity::default(), report.subscribe());
         let mut told = session.told();
-        session.hear(Down::Welcome { protocol: 2, ca: "OLD".into(), controllers: vec![] });
+        session.hear(Down::Welcome { protocol: 2, ca: "OLD".into(), controllers: vec![], now: None });
         let nothing = tokio::time::timeout(std::time::Duration::from_millis(20), updated(&mut told, &identity));
         assert!(nothing.await.is_err());
         session.hear(Down::Welcome {
             protocol: 2,
             ca: "OLDNEW".into(),
             controllers: vec!["https://192.0.2.2:1".into()],
+            now: None,
         });
         let new = updated(&mut told, &identity).await;
         assert_eq!((new.ca.as_str(), new.controllers.len(), new.key.as_str()), ("OLDNEW", 1, "KEY"));

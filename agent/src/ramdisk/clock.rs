@@ -1,6 +1,8 @@
 //! The clocks: the machine's own, which TLS needs, and the controller's, by which deadlines are judged. Real machines come with dead
 //! batteries and clocks years behind, and with clocks that keep local time and are hours ahead.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
@@ -19,24 +21,33 @@ pub(super) fn advance_to(overlay: i64) {
     }
 }
 
-/// The controller's time as this boot knows it: what the overlay said, and what passed since. The machine's own clock has no part in it.
-/// It is behind by the time from the overlay's making to the agent's start, so a deadline is never taken to have passed too early.
-#[derive(Debug, Clone, Copy)]
+/// The controller's time as this boot knows it: what the overlay said and then each stream, and what passed since. The machine's own clock has no
+/// part in it. Until the first stream it is behind by the time from the overlay's making to the agent's start.
+#[derive(Debug, Clone)]
 pub(super) struct ControllerTime {
-    /// Seconds since the epoch.
-    at_start: i64,
     start: Instant,
+    /// Seconds since the epoch.
+    at_start: Arc<AtomicI64>,
 }
 
 impl ControllerTime {
     /// It is `overlay` (seconds since the epoch) now.
     pub(super) fn starting_at(overlay: i64) -> Self {
-        Self { at_start: overlay, start: Instant::now() }
+        Self { start: Instant::now(), at_start: Arc::new(AtomicI64::new(overlay)) }
+    }
+
+    /// The controller says that it is `now` (seconds since the epoch).
+    pub(super) fn told(&self, now: i64) {
+        self.at_start.store(now.saturating_sub(self.passed()), Ordering::Relaxed);
+    }
+
+    fn passed(&self) -> i64 {
+        i64::try_from(self.start.elapsed().as_secs()).unwrap_or(i64::MAX)
     }
 
     /// Seconds since the epoch.
     pub(super) fn now(&self) -> i64 {
-        self.at_start.saturating_add(i64::try_from(self.start.elapsed().as_secs()).unwrap_or(i64::MAX))
+        self.at_start.load(Ordering::Relaxed).saturating_add(self.passed())
     }
 
     /// When it is `deadline` (seconds since the epoch); at once if that has passed.
@@ -56,11 +67,16 @@ mod tests {
     fn deadlines_are_the_controllers_whatever_the_machines_clock_says() {
         // Decades before and after what this machine's clock says.
         for overlay in [1_000_000, 9_000_000_000] {
-            let time = ControllerTime { at_start: overlay - 60, start: Instant::now() - Duration::from_secs(60) };
+            let start = Instant::now() - Duration::from_secs(60);
+            let time = ControllerTime { at_start: Arc::new(AtomicI64::new(overlay - 60)), start };
             let now = Instant::now();
             assert!((overlay..overlay + 10).contains(&time.now()));
             assert!((80..=90).contains(&(time.instant_of(overlay + 90) - now).as_secs()));
             assert!((time.instant_of(overlay - 1) - now).as_secs() < 10);
+            // The firmware took ten minutes after the overlay was made.
+            time.told(overlay + 600);
+            assert!((overlay + 600..overlay + 610).contains(&time.now()));
+            assert!((time.instant_of(overlay + 90) - now).as_secs() < 10, "too late already");
             let _ = (time.instant_of(i64::MAX), time.instant_of(i64::MIN));
         }
     }

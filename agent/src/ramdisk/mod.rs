@@ -14,7 +14,6 @@ use tokio::sync::mpsc;
 use tracing::{error, info};
 
 use crate::link::items::{Items, MOST_OPEN};
-use crate::link::session::RamdiskSession;
 use crate::link::{LinkError, enrol, stream};
 use crate::{console, identity, mask};
 
@@ -22,13 +21,14 @@ mod clock;
 mod deploy;
 mod discover;
 mod erase;
-mod hints;
 mod inspect;
 mod leave;
 mod modules;
 mod mounts;
 mod network;
 mod nvme;
+mod root;
+mod session;
 mod worker;
 
 pub(crate) use deploy::write_by_hand;
@@ -121,12 +121,12 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
         items: Arc::clone(&items),
         controllers: Arc::clone(&controllers),
         config: Arc::new(config),
-        time,
+        time: time.clone(),
         uplink,
         deployed: None,
     };
     tokio::spawn(Box::pin(worker.run(queue)));
-    let mut session = RamdiskSession::new(identity, items, work);
+    let mut session = session::RamdiskSession::new(identity, items, work, time);
     Ok(stream::keep_open(&controllers, &mut session).await)
 }
 

@@ -14,8 +14,8 @@ use tracing::{info, warn};
 use super::clock::ControllerTime;
 use super::network::Uplink;
 use super::{deploy, erase, inspect, leave, mounts};
-use crate::link::Controllers;
 use crate::link::items::Items;
+use crate::link::{Controllers, log};
 use crate::mask::hide_delivered;
 
 /// How long to wait for the controller to store what came of a `Leave` before leaving all the same: it was told to.
@@ -100,6 +100,8 @@ impl Worker {
                     Err(error) => failed(FailureCode::Internal, format!("writing the seed ended: {error}")),
                 }
             }
+            // The stream answers it without us.
+            Work::Collect => Outcome::Done { report: log::collected() },
             Work::Leave { how } => self.leave(id, how).await,
         }
     }
@@ -173,6 +175,8 @@ mod tests {
             sources: vec![],
             image: Image { format: ImageFormat::Raw, checksum: digest.into() },
             root: RootDeviceHints::default(),
+            disk: None,
+            keep: Vec::new(),
             seed: Seed { hostname: "n".into(), instance_id: "i".into(), ..Seed::default() },
         })
     }

@@ -178,6 +178,8 @@ async fn deploy(controller: &mut Controller, life: &Life, port: u16, served: &Se
         sources: vec![format!("http://10.0.2.2:{port}/image")],
         image: Image { format, checksum: served.digest.clone().into() },
         root: RootDeviceHints { serial_number: Some(life.target.serial().into()), ..RootDeviceHints::default() },
+        disk: None,
+        keep: Vec::new(),
         seed: Seed { hostname: HOSTNAME.into(), instance_id: "i-1".into(), ..Seed::default() },
     });
     match run(controller, work).await {

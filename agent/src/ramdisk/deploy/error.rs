@@ -3,14 +3,14 @@
 use bessemer_protocol::{Digest, FailureCode};
 
 use crate::link::LinkError;
-use crate::ramdisk::hints;
+use crate::ramdisk::root;
 
 /// Why nothing was deployed.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::ramdisk) enum DeployError {
-    /// See [`hints::NoRoot`].
+    /// See [`root::NoRoot`].
     #[error(transparent)]
-    NoRoot(#[from] hints::NoRoot),
+    NoRoot(#[from] root::NoRoot),
     /// No certificate for the installed host.
     #[error("certificate for the installed host: {0}")]
     Certificate(LinkError),
@@ -41,6 +41,9 @@ pub(in crate::ramdisk) enum DeployError {
         /// What is there.
         why: String,
     },
+    /// Another disk carries what this host could take for its seed, and it must stay. Nothing was touched.
+    #[error("{0}")]
+    SeedInTheWay(String),
     /// Another disk would be taken for this host's seed.
     #[error("{0}")]
     StaleSeed(String),
@@ -105,7 +108,8 @@ impl DeployError {
     /// For the controller to tell situations apart.
     pub(in crate::ramdisk) fn code(&self) -> FailureCode {
         match self {
-            Self::NoRoot(_) => FailureCode::NoRootDevice,
+            Self::NoRoot(root::NoRoot::None(_)) => FailureCode::NoRootDevice,
+            Self::NoRoot(_) | Self::SeedInTheWay(_) => FailureCode::WrongDisk,
             Self::Certificate(_) | Self::Internal(_) => FailureCode::Internal,
             Self::Late(_) => FailureCode::Late,
             Self::Fetch(_) => FailureCode::FetchFailed,

@@ -17,8 +17,8 @@ use bessemer_protocol::{
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::hints;
 use super::inspect::disks;
+use super::root;
 use crate::link::items::{Items, Progress};
 use crate::link::{Controllers, keys};
 
@@ -63,7 +63,11 @@ pub(super) struct Job {
 /// Carries out `job`.
 pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     let found = disks::list(std::path::Path::new("/sys"));
-    let chosen = hints::choose(&found, &job.order.root)?;
+    let order = &job.order;
+    let chosen = root::choose(&found, &order.root, order.disk.as_ref(), &order.keep)?;
+    let others = seed::stale::Others::than(&chosen, &found);
+    let chosen = chosen.disk;
+    others.check().map_err(|error| DeployError::Untouched(Box::new(error)))?;
     info!("root disk is {} ({} bytes)", chosen.name, chosen.size_bytes);
     seed::check(&job.order.seed).map_err(DeployError::BadSeed)?;
     let identity = match &job.claim {
@@ -74,7 +78,6 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     in_time(&job, "preparing")?;
     let target = disk::Target::open(&chosen.name).map_err(|error| disk_error(&chosen.name, "open", &error))?;
     let target = Arc::new(target);
-    let others = seed::stale::Others::than(&chosen.name, &found);
     match Box::pin(onto(&job, &target, identity, others)).await {
         Ok(done) => {
             // The kernel mounts no partition of a disk that is held.
@@ -111,10 +114,13 @@ fn settle(mut done: Done, disk: &str, claimed: bool) -> Done {
 /// Writes a new seed to the disk that an image is on.
 pub(super) fn write_seed(order: &WriteSeed, claim: Option<&str>) -> Result<Disk, DeployError> {
     let found = disks::list(std::path::Path::new("/sys"));
-    let chosen = hints::choose(&found, &order.root)?;
+    let chosen = root::choose(&found, &order.root, order.disk.as_ref(), &order.keep)?;
+    let others = seed::stale::Others::than(&chosen, &found);
+    let chosen = chosen.disk;
+    others.check().map_err(|error| DeployError::Untouched(Box::new(error)))?;
     seed::rewrite(&chosen.name, &order.seed, claim)?;
     // Others only go for one that is there.
-    let (removed, alone) = seed::stale::Others::than(&chosen.name, &found).remove_seeds();
+    let (removed, alone) = others.remove_seeds();
     alone.map_err(|cause| DeployError::after(removed, cause))?;
     Ok(chosen)
 }
@@ -122,7 +128,7 @@ pub(super) fn write_seed(order: &WriteSeed, claim: Option<&str>) -> Result<Disk,
 /// Makes the firmware boot the system that is on the root disk.
 pub(super) fn set_boot_entry(order: &SetBootEntry) -> Result<BootReport, DeployError> {
     let found = disks::list(std::path::Path::new("/sys"));
-    let chosen = hints::choose(&found, &order.root)?;
+    let chosen = root::choose(&found, &order.root, order.disk.as_ref(), &[])?.disk;
     let target = disk::Target::open(&chosen.name).map_err(|error| disk_error(&chosen.name, "open", &error))?;
     let report = firmware::set(&target, order.next);
     if report.entry.is_some() {

@@ -1,8 +1,7 @@
 //! Which disks an order means. Everything that can be wrong with the order is found here, before anything is erased.
 
-use bessemer_protocol::{DiskIdentity, Erase, RootDeviceHints, SkippedDisk, Unlisted};
+use bessemer_protocol::{DiskIdentity, Erase, SkippedDisk, Unlisted};
 
-use crate::ramdisk::hints;
 use crate::ramdisk::inspect::disks::{FoundDisk, Objection};
 
 /// What to do with each device of the host.
@@ -38,15 +37,15 @@ pub(in crate::ramdisk) enum Refusal {
 /// Sorts out `found`.
 pub(super) fn select(found: &[FoundDisk], order: &Erase) -> Result<Selection, Refusal> {
     let all = || {
-        let described: Vec<String> = found.iter().map(|disk| describe(&DiskIdentity::of(&disk.inventory))).collect();
+        let described: Vec<String> = found.iter().map(|disk| DiskIdentity::of(&disk.inventory).to_string()).collect();
         if described.is_empty() { "no disk".to_owned() } else { described.join(", ") }
     };
     for keep in &order.keep {
-        if *keep == RootDeviceHints::default() {
+        if keep.is_empty() {
             return Err(Refusal::EmptyKeep);
         }
-        if !found.iter().any(|disk| hints::mismatch(&disk.inventory, keep).is_none()) {
-            return Err(Refusal::KeepNotHere(hints::given(keep), all()));
+        if !found.iter().any(|disk| keep.mismatch(&disk.inventory).is_none()) {
+            return Err(Refusal::KeepNotHere(keep.to_string(), all()));
         }
     }
     for wanted in &order.disks {
@@ -55,11 +54,11 @@ pub(super) fn select(found: &[FoundDisk], order: &Erase) -> Result<Selection, Re
             .filter(|disk| !matches!(disk.objection, Some(Objection::OtherPath(_))) && wanted.is(&disk.inventory))
             .collect();
         match matching.as_slice() {
-            [] => return Err(Refusal::NotHere(describe(wanted), all())),
+            [] => return Err(Refusal::NotHere(wanted.to_string(), all())),
             [_] => {}
             several => {
                 let names: Vec<&str> = several.iter().map(|disk| disk.inventory.name.as_str()).collect();
-                return Err(Refusal::Ambiguous(describe(wanted), names.join(", ")));
+                return Err(Refusal::Ambiguous(wanted.to_string(), names.join(", ")));
             }
         }
     }
@@ -67,11 +66,11 @@ pub(super) fn select(found: &[FoundDisk], order: &Erase) -> Result<Selection, Re
     for disk in found {
         let skip = |why: String| SkippedDisk { name: disk.inventory.name.clone(), why };
         let is_named = order.disks.iter().any(|wanted| wanted.is(&disk.inventory));
-        let is_kept = order.keep.iter().any(|keep| hints::mismatch(&disk.inventory, keep).is_none());
+        let is_kept = order.keep.iter().any(|keep| keep.mismatch(&disk.inventory).is_none());
         if let Some(objection) = disk.objection.as_ref().filter(|objection| !objection.is_of_use()) {
             // The data of a named disk would outlive an order that ends as done. Another path leads to a disk that has its own turn.
             if is_named && !is_kept && !matches!(objection, Objection::OtherPath(_)) {
-                return Err(Refusal::CannotErase(describe(&DiskIdentity::of(&disk.inventory)), objection.clone()));
+                return Err(Refusal::CannotErase(DiskIdentity::of(&disk.inventory).to_string(), objection.clone()));
             }
             selection.skipped.push(skip(objection.to_string()));
         } else if is_kept {
@@ -87,21 +86,15 @@ pub(super) fn select(found: &[FoundDisk], order: &Erase) -> Result<Selection, Re
         } else if order.unlisted == Unlisted::Keep {
             selection.skipped.push(skip("not in the order".to_owned()));
         } else {
-            return Err(Refusal::Unlisted(describe(&DiskIdentity::of(&disk.inventory))));
+            return Err(Refusal::Unlisted(DiskIdentity::of(&disk.inventory).to_string()));
         }
     }
     Ok(selection)
 }
 
-fn describe(disk: &DiskIdentity) -> String {
-    let DiskIdentity { name, serial_number, wwn, size_bytes } = disk;
-    let part = |label: &str, value: &str| if value.is_empty() { String::new() } else { format!("{label} {value}, ") };
-    format!("{name} ({}{}{size_bytes} bytes)", part("serial", serial_number), part("wwn", wwn))
-}
-
 #[cfg(test)]
 mod tests {
-    use bessemer_protocol::{Disk, EraseMode, FailureCode};
+    use bessemer_protocol::{Disk, EraseMode, FailureCode, RootDeviceHints};
 
     use super::super::EraseError;
     use super::*;

@@ -127,7 +127,12 @@ where
     let _ends = end.clone().drop_guard();
     let first = match protocol {
         1 => Down::Heartbeat,
-        _ => Down::Welcome { protocol, ca: shared.site.trusted_pem(), controllers: shared.controllers.to_vec() },
+        _ => Down::Welcome {
+            protocol,
+            ca: shared.site.trusted_pem(),
+            controllers: shared.controllers.to_vec(),
+            now: Some(time::OffsetDateTime::now_utc().unix_timestamp()),
+        },
     };
     if ready.send(Greeting::Welcome(first, outgoing)).is_err() {
         return "the agent closed it".into();

@@ -3,6 +3,7 @@
 use bessemer_protocol::{Down, EnrolResponse, HostId, OLDEST_PROTOCOL, PROTOCOL_VERSION, Refusal, Role};
 use rcgen::KeyPair;
 use reqwest::StatusCode;
+use time::OffsetDateTime;
 
 use crate::site::{Site, Stream, hello_of, request};
 
@@ -37,7 +38,9 @@ async fn a_stream_is_welcomed_in_its_version() {
         stream.say(&hello_of(Role::Ramdisk, theirs)).await;
         match (stream.first().await, spoken) {
             (Down::Heartbeat, None) => {}
-            (Down::Welcome { protocol, ca, controllers }, Some(version)) => {
+            (Down::Welcome { protocol, ca, controllers, now }, Some(version)) => {
+                let here = OffsetDateTime::now_utc().unix_timestamp();
+                assert!(now.is_some_and(|now| (here - 5..=here).contains(&now)), "{now:?}");
                 assert_eq!(protocol, version);
                 assert_eq!(ca, site.authority.trusted_pem());
                 assert_eq!(controllers, ["https://192.0.2.1:8444"]);

@@ -260,6 +260,9 @@ fn seeds_of_other_disks_are_removed_for_a_good_image_only() {
     let file = File::options().read(true).write(true).create_new(true).open(&other).unwrap();
     file.set_len(4 << 20).unwrap();
     fatfs::format_volume(&file, fatfs::FormatVolumeOptions::new().volume_label(*b"config-2   ")).unwrap();
+    let volume = fatfs::FileSystem::new(&file, fatfs::FsOptions::new()).unwrap();
+    volume.root_dir().create_dir("openstack").unwrap();
+    volume.unmount().unwrap();
     let (image, before) = (image(24), fs::read(&other).unwrap());
 
     let server = Server::start([("/image", Served::new(&image)), ("/page", Served::new(b"<html>no image</html>"))]);

@@ -105,7 +105,7 @@ async fn deployed(disk: &Path, url: &str, image: &Image) -> Result<Deployed, Dep
         Ok(Written { image, fetched, format, resumed, .. }) => {
             let image_bytes = image.length;
             let folder = disk.parent().unwrap();
-            let others = Others { sys: folder.join("sys"), dev: folder.join("dev"), root: vec![] };
+            let others = Others { sys: folder.join("sys"), dev: folder.join("dev"), root: vec![], kept: vec![] };
             finish::finish(&target, image, &seed(), Some(&identity()), &others).map(|(plan, removed)| Deployed {
                 removed,
                 partitions: plan.partitions(),

@@ -251,3 +251,10 @@ fn what_lsblk_says_of_disks_is_what_we_say() {
     }
     assert!(compared >= 10, "only {compared} disks were compared");
 }
+
+#[test]
+fn the_order_is_the_kernels() {
+    let mut names = ["sdaa", "nvme10n1", "sdb", "vda", "nvme2n1", "sda"];
+    names.sort_by_key(|name| kernel_order(name));
+    assert_eq!(names, ["nvme2n1", "nvme10n1", "sda", "sdb", "sdaa", "vda"]);
+}

@@ -38,6 +38,7 @@ impl fmt::Display for Effect {
                     Work::Deploy(_) => "deploy",
                     Work::SetBootEntry(_) => "set the boot entry",
                     Work::WriteSeed(_) => "write seed",
+                    Work::Collect => "collect logs",
                     Work::Leave { .. } => "leave",
                 };
                 write!(f, "send {work} {}", item.id)

@@ -26,6 +26,8 @@ pub(super) fn deploy(host: &BareMetalHost, image: &Image) -> Result<Deploy, Stri
         sources: vec![image.url.clone()],
         image: bessemer_protocol::Image { format: format(image)?, checksum: checksum(image)? },
         root: hints(host),
+        disk: None,
+        keep: Vec::new(),
         seed: Seed { hostname: host.name_any(), instance_id: owner, ..Seed::default() },
     })
 }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bessemer_protocol::{
-    Down, Failure, FailureCode, HardwareIdentity, Outcome, PROTOCOL_VERSION, Role, Up, WorkId, WorkItem,
+    Down, Failure, FailureCode, HardwareIdentity, Outcome, PROTOCOL_VERSION, Role, Up, Work, WorkId, WorkItem,
 };
 use tokio::sync::{mpsc, watch};
 
-use super::items::{Admission, Items, MOST_OPEN, Progress};
-use super::log::LogTail;
-use super::stream::Session;
+use super::clock::ControllerTime;
+use crate::link::items::{Admission, Items, MOST_OPEN, Progress};
+use crate::link::log::{self, LogTail};
+use crate::link::stream::Session;
 
 /// Least time between two progress messages of one item.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
@@ -28,11 +29,17 @@ pub(crate) struct RamdiskSession {
     /// Items that found no room, with the reason, until it is said.
     refused: Vec<(WorkId, String)>,
     log: LogTail,
+    time: ControllerTime,
 }
 
 impl RamdiskSession {
-    /// New items go to `work`, in the order in which they came.
-    pub(crate) fn new(identity: HardwareIdentity, items: Arc<Items>, work: mpsc::Sender<WorkItem>) -> Self {
+    /// New items go to `work`, in the order in which they came. `time` is set whenever the controller tells it.
+    pub(crate) fn new(
+        identity: HardwareIdentity,
+        items: Arc<Items>,
+        work: mpsc::Sender<WorkItem>,
+        time: ControllerTime,
+    ) -> Self {
         let changes = items.changes();
         Self {
             identity,
@@ -43,6 +50,7 @@ impl RamdiskSession {
             said_progress: HashMap::new(),
             refused: Vec::new(),
             log: LogTail::default(),
+            time,
         }
     }
 }
@@ -98,10 +106,17 @@ impl Session for RamdiskSession {
     fn hear(&mut self, message: Down) {
         match message {
             // Its CAs and addresses are of no use: a ramdisk lives for one boot, whose overlay has told it all this.
-            Down::Welcome { protocol, .. } => self.log.welcomed(protocol),
+            Down::Welcome { protocol, now, .. } => {
+                self.log.welcomed(protocol);
+                now.into_iter().for_each(|now| self.time.told(now));
+            }
             Down::Heartbeat | Down::Refused(_) => {}
             Down::Stored { work_id } => self.items.stored(work_id),
             Down::Work(item) => match self.items.admit(item.id) {
+                // At once, as what the worker is at may be what hangs.
+                Admission::New if item.work == Work::Collect => {
+                    self.items.end(item.id, Outcome::Done { report: log::collected() });
+                }
                 Admission::New => {
                     let id = item.id;
                     // There is room for all items that may be open, and the worker lives as long as the program.
@@ -128,7 +143,7 @@ fn refusal(message: String) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use bessemer_protocol::{HostId, Work};
+    use bessemer_protocol::{HostId, Report};
 
     use super::*;
 
@@ -136,7 +151,8 @@ mod tests {
     fn a_surplus_item_is_refused_with_the_reason_and_never_queued() {
         let items = Arc::new(Items::default());
         let (work, mut queue) = mpsc::channel(MOST_OPEN);
-        let mut session = RamdiskSession::new(HardwareIdentity::default(), items, work);
+        let time = ControllerTime::starting_at(0);
+        let mut session = RamdiskSession::new(HardwareIdentity::default(), items, work, time);
         session.open();
         let mut last = WorkId::random();
         for _ in 0..=MOST_OPEN {
@@ -154,5 +170,33 @@ mod tests {
         }
         assert_eq!(queued, MOST_OPEN);
         assert!(session.pending().is_empty(), "a refusal is said once");
+    }
+
+    #[test]
+    fn logs_are_told_while_the_worker_is_busy_and_the_time_is_the_controllers() {
+        let items = Arc::new(Items::default());
+        let (work, _never_worked_on) = mpsc::channel(MOST_OPEN);
+        let time = ControllerTime::starting_at(1000);
+        let mut session = RamdiskSession::new(HardwareIdentity::default(), items, work, time.clone());
+        session.open();
+        let welcome = |now| Down::Welcome { protocol: 2, ca: String::new(), controllers: vec![], now };
+        session.hear(welcome(None));
+        assert!((1000..1010).contains(&time.now()), "an older controller does not say");
+        session.hear(welcome(Some(1_360)));
+        assert!((1360..1370).contains(&time.now()), "the server took six minutes to start");
+        let mut send = |work| {
+            let id = WorkId::random();
+            session.hear(Down::Work(WorkItem { id, host_id: HostId::random(), claim: None, deadline: 0, work }));
+            (id, session.pending())
+        };
+        assert_eq!(send(Work::Inspect).1, []);
+        crate::console::keep(b"[3] bessemer: a line for Collect\n");
+        let (id, said) = send(Work::Collect);
+        let [Up::Result { work_id, outcome: Outcome::Done { report: Report::Collected { agent, .. } } }] = &said[..]
+        else {
+            panic!("{said:?}")
+        };
+        assert_eq!(*work_id, id);
+        assert!(agent.iter().any(|line| line.ends_with("a line for Collect")), "{agent:?}");
     }
 }
