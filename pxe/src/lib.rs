@@ -43,6 +43,7 @@ mod http;
 mod identity;
 mod media;
 mod metrics;
+mod offload;
 mod overlay;
 mod pe;
 mod pool;

@@ -50,6 +50,13 @@ pub(crate) struct Outcome {
     exchange: Exchange,
 }
 
+impl Outcome {
+    /// The octets to send.
+    pub(super) fn message(&self) -> Option<&[u8]> {
+        self.reply.as_ref().map(|(message, _)| message.as_slice())
+    }
+}
+
 /// A request that is looked at.
 pub(crate) struct Admitted {
     request: Request,

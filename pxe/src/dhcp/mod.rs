@@ -15,6 +15,7 @@ mod fuzz;
 mod golden_tests;
 mod hardware;
 mod options;
+mod outbox;
 mod packet;
 mod place;
 mod relay;
@@ -38,9 +39,6 @@ pub use packet::{DecodeError, MessageType, Packet};
 pub(crate) use socket::Sockets;
 pub(crate) use sources::Sources;
 
-/// Tasks for each interface: receiving is not the bottleneck on more.
-const MOST_TASKS: usize = 4;
-
 /// The sockets of each interface, in the configuration's order.
 ///
 /// # Errors
@@ -57,13 +55,12 @@ pub(crate) fn bind(config: &Config) -> Result<Vec<Sockets>, Error> {
 /// Serves each interface; `http` says where each one's boot files are.
 pub(crate) fn start(parts: &mut Parts, sockets: Vec<Sockets>, http: &[SocketAddrV4]) {
     let config = parts.config.clone();
-    let tasks = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_TASKS);
     for ((interface, sockets), http) in config.interfaces.iter().zip(sockets).zip(http) {
         let observer = parts.observer.clone();
         let engine =
             Engine::new(&interface.name, interface.address, config.clone(), Programs::new(&config, *http), observer);
         let (engine, sockets) = (Arc::new(engine), Arc::new(sockets));
-        for port in [Port::BootServer].into_iter().chain(std::iter::repeat_n(Port::Dhcp, tasks)) {
+        for port in [Port::BootServer, Port::Dhcp] {
             parts.tasks.spawn(server::serve(engine.clone(), sockets.clone(), port, parts.cancel.clone()));
         }
     }

@@ -7,6 +7,7 @@
 use std::io::{self, IoSlice};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::libc::{in_addr, in_pktinfo};
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrIn, sendmsg};
@@ -17,6 +18,7 @@ use tokio::net::UdpSocket;
 use super::hardware::HardwareSocket;
 use super::place::{CLIENT_PORT, Destination};
 use crate::config::Interface;
+use crate::offload::{is_refused, send_cut};
 
 /// The sockets of one interface.
 pub(crate) struct Sockets {
@@ -26,7 +28,12 @@ pub(crate) struct Sockets {
     pub(super) boot_server: UdpSocket,
     address: Ipv4Addr,
     hardware: Option<HardwareSocket>,
+    /// False once the kernel or a driver has refused to cut a buffer into messages.
+    cuts: AtomicBool,
 }
+
+/// Where broadcasts go.
+pub(super) const EVERYBODY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::BROADCAST, CLIENT_PORT);
 
 impl Sockets {
     /// The port that cannot be bound is part of the error.
@@ -40,7 +47,8 @@ impl Sockets {
                 None
             }
         };
-        Ok(Self { dhcp: udp(67)?, boot_server: udp(4011)?, address: interface.address, hardware })
+        let cuts = AtomicBool::new(true);
+        Ok(Self { dhcp: udp(67)?, boot_server: udp(4011)?, address: interface.address, hardware, cuts })
     }
 
     /// Sends from the port that heard the request.
@@ -52,23 +60,42 @@ impl Sockets {
                     Ok(()) => return Ok(()),
                     Err(error) => {
                         tracing::debug!(%mac, %error, "sent as a broadcast instead");
-                        SocketAddrV4::new(Ipv4Addr::BROADCAST, CLIENT_PORT)
+                        EVERYBODY
                     }
                 }
             }
-            (Destination::Hardware(..) | Destination::Broadcast, _) => {
-                SocketAddrV4::new(Ipv4Addr::BROADCAST, CLIENT_PORT)
-            }
+            (Destination::Hardware(..) | Destination::Broadcast, _) => EVERYBODY,
         };
         from.async_io(Interest::WRITABLE, || self.send_from(from, message, to)).await
     }
 
-    fn send_from(&self, socket: &UdpSocket, message: &[u8], to: SocketAddrV4) -> io::Result<()> {
-        let source = in_pktinfo {
+    /// Sends messages of `len` octets each, which lie one behind the other, to one place. False if none was sent: they
+    /// can still go one by one.
+    pub(super) fn send_cut(&self, from: &UdpSocket, messages: &[u8], len: usize, to: SocketAddrV4) -> bool {
+        if !self.cuts.load(Ordering::Relaxed) {
+            return false;
+        }
+        match send_cut(from, Some(to.into()), Some(&self.source()), messages, len) {
+            Ok(()) => true,
+            Err(error) => {
+                if is_refused(error) {
+                    self.cuts.store(false, Ordering::Relaxed);
+                }
+                false
+            }
+        }
+    }
+
+    fn source(&self) -> in_pktinfo {
+        in_pktinfo {
             ipi_ifindex: 0,
             ipi_spec_dst: in_addr { s_addr: u32::from_ne_bytes(self.address.octets()) },
             ipi_addr: in_addr { s_addr: 0 },
-        };
+        }
+    }
+
+    fn send_from(&self, socket: &UdpSocket, message: &[u8], to: SocketAddrV4) -> io::Result<()> {
+        let source = self.source();
         let control = [ControlMessage::Ipv4PacketInfo(&source)];
         let to = SockaddrIn::from(to);
         sendmsg(socket.as_raw_fd(), &[IoSlice::new(message)], &control, MsgFlags::MSG_DONTWAIT, Some(&to))?;

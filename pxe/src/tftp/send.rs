@@ -1,16 +1,11 @@
-//! A window of messages in as few system calls as possible: the kernel cuts one buffer into datagrams (generic
-//! segmentation offload, Linux 4.18). A call for each block is what limits a server on a fast link.
+//! A window of messages in as few system calls as possible. A call for each block is what limits a server on a fast link.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd as _;
 
 use nix::errno::Errno;
-use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 
-/// The kernel's own limits (`UDP_MAX_SEGMENTS`, and the length field of UDP).
-const MOST_SEGMENTS: usize = 64;
-const MOST_OCTETS: usize = 65_000;
+use crate::offload::{is_refused, most, send_cut};
 
 /// How messages leave. One for all sockets of a server.
 #[derive(Debug)]
@@ -39,14 +34,13 @@ impl Sender {
         if messages.len() <= segment {
             return one(socket, to, messages);
         }
-        let batch = (MOST_OCTETS / segment).clamp(1, MOST_SEGMENTS) * segment;
-        for part in messages.chunks(batch) {
+        for part in messages.chunks(most(segment) * segment) {
             if self.offload && part.len() > segment {
-                match cut_by_the_kernel(socket, to, part, segment) {
+                match send_cut(socket, to, None, part, segment) {
                     Ok(()) => continue,
                     Err(Errno::EAGAIN) => return Ok(()),
-                    // Too old a kernel, or a driver without checksums; a route with a smaller MTU than the interface.
-                    Err(Errno::EINVAL | Errno::EIO | Errno::EOPNOTSUPP | Errno::ENOPROTOOPT) => self.offload = false,
+                    Err(error) if is_refused(error) => self.offload = false,
+                    // A route with a smaller MTU than the interface.
                     Err(Errno::EMSGSIZE) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -66,13 +60,6 @@ fn one(socket: &UdpSocket, to: Option<SocketAddr>, message: &[u8]) -> io::Result
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
         _ => Ok(()),
     }
-}
-
-fn cut_by_the_kernel(socket: &UdpSocket, to: Option<SocketAddr>, messages: &[u8], segment: usize) -> Result<(), Errno> {
-    let segment = u16::try_from(segment).map_err(|_| Errno::EMSGSIZE)?;
-    let to = to.map(SockaddrStorage::from);
-    let cut = [ControlMessage::UdpGsoSegments(&segment)];
-    sendmsg(socket.as_raw_fd(), &[IoSlice::new(messages)], &cut, MsgFlags::empty(), to.as_ref()).map(drop)
 }
 
 #[cfg(test)]

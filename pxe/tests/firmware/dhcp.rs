@@ -1,5 +1,6 @@
 //! DHCP clients and a relay agent of somebody else, through a whole lease: discovered, kept, given back.
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::MAC;
 use crate::host::{OneHost, config, serve};
-use crate::network::{BRIDGE, Neighbour, inside, ip};
+use crate::network::{BRIDGE, Neighbour, add_wire, inside, ip};
 
 /// A host on our bridge that has no address yet.
 fn guest() -> Neighbour {
@@ -89,24 +90,34 @@ fn broadcasts(host: &Neighbour) -> u64 {
     names.zip(values).find(|(name, _)| *name == "InBcastPkts").unwrap().1.parse().unwrap()
 }
 
-/// Where the offer to a DISCOVER through `interface` comes from. The kernel usually takes no packet from an address of
-/// its own.
-fn offered_by(interface: &str) -> SocketAddr {
+/// A client on `interface`, in our own namespace. The kernel usually takes no packet from an address of its own.
+fn client_on(interface: &str) -> UdpSocket {
     assert!(Command::new("sysctl").args(["-qw", "net.ipv4.conf.all.accept_local=1"]).status().unwrap().success());
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
     socket.bind_device(Some(interface.as_bytes())).unwrap();
     socket.set_broadcast(true).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     socket.bind(&SocketAddr::from(([0, 0, 0, 0], 68)).into()).unwrap();
+    socket.into()
+}
+
+/// A DISCOVER that wants to be answered by broadcast.
+fn discover(id: u32) -> Vec<u8> {
     let mut discover = vec![0; 240];
     discover[..3].copy_from_slice(&[1, 1, 6]);
-    discover[10] = 0x80; // answers by broadcast
+    discover[4..8].copy_from_slice(&id.to_be_bytes());
+    discover[10] = 0x80;
     discover[28..34].copy_from_slice(&MAC.0);
     discover[236..].copy_from_slice(&[99, 130, 83, 99]);
     discover.extend_from_slice(&[53, 1, 1, 255]);
-    let socket = UdpSocket::from(socket);
-    socket.send_to(&discover, "255.255.255.255:67").unwrap();
-    socket.recv_from(&mut [0; 1500]).unwrap().1
+    discover
+}
+
+/// Where the offer to a DISCOVER through `interface` comes from.
+fn offered_by(interface: &str) -> SocketAddr {
+    let client = client_on(interface);
+    client.send_to(&discover(7), "255.255.255.255:67").unwrap();
+    client.recv_from(&mut [0; 1500]).unwrap().1
 }
 
 #[test]
@@ -242,5 +253,35 @@ fn each_interface_serves_its_own_subnet() {
         // Through the second interface from the second address, though the first is what the kernel would choose.
         let offer = tokio::task::spawn_blocking(|| offered_by("client1")).await.unwrap();
         assert_eq!(offer.to_string(), "10.79.0.7:67");
+    });
+}
+
+/// Answers to one place leave as one buffer: each must still arrive as a message of its own, once.
+#[test]
+fn many_that_ask_at_once_get_an_answer_each() {
+    inside("dhcp::many_that_ask_at_once_get_an_answer_each", async |artefacts| {
+        add_wire("client0", "wire0");
+        let host = OneHost::new(BootTarget::LocalDisk);
+        let _server = serve(artefacts, host.clone()).await;
+        let asks = || {
+            let client = client_on("client0");
+            for id in 0..90 {
+                client.send_to(&discover(id), "255.255.255.255:67").unwrap();
+            }
+            let mut answers = BTreeMap::new();
+            for _ in 0..90 {
+                let mut buffer = [0; 1500];
+                let (len, from) = client.recv_from(&mut buffer).unwrap();
+                assert_eq!(
+                    (from.to_string().as_str(), &buffer[..1], &buffer[16..20]),
+                    ("10.77.0.1:67", &[2][..], &[10, 77, 0, 160][..])
+                );
+                answers.insert(u32::from_be_bytes(buffer[4..8].try_into().unwrap()), len);
+            }
+            answers
+        };
+        let answers = tokio::task::spawn_blocking(asks).await.unwrap();
+        assert_eq!(answers, (0..90).map(|id| (id, 300)).collect());
+        assert_eq!(host.told(), ["discover: offered 10.77.0.160"]);
     });
 }
