@@ -34,6 +34,9 @@ pub enum EraseMode {
     Metadata,
     /// All data, by the strongest means that the disk offers.
     Full,
+    /// The seeds that a deployment left for the installed system, wholly; all else stays. A seed is a partition that holds a file system
+    /// with a seed's label.
+    Seeds,
 }
 
 /// Disks that a plan does not name.

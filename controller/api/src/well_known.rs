@@ -36,6 +36,8 @@ pub const HOST_DETACHED_ANNOTATION: &str = "baremetalhost.metal3.io/detached";
 pub const HOST_ANNOTATION: &str = "metal3.io/BareMetalHost";
 /// Annotation on a BareMetalHost: it is not to be chosen.
 pub const HOST_UNHEALTHY_ANNOTATION: &str = "capm3.metal3.io/unhealthy";
+/// Annotation on a BareMetalHost: `disabled` for no inspection, anything else for another one.
+pub const HOST_INSPECT_ANNOTATION: &str = "inspect.metal3.io";
 /// Label on every Secret that hosts use, so that a watch sees no others.
 pub const ENVIRONMENT_LABEL: &str = "environment.metal3.io";
 /// Value of [`ENVIRONMENT_LABEL`].

@@ -17,10 +17,13 @@ use bessemer_api::metal3::{BareMetalHost, ErrorType, ProvisioningState};
 use bessemer_bmc::fake::{Act, FakeBmc};
 use bessemer_bmc::{BootDevice, BootOverride, Credentials, PowerAction, PowerState};
 use bessemer_protocol::{
-    BootReport, DeployReport, Digest, DigestAlgorithm, Disk, Failure, FailureCode, HardwareDetails, HostId, LeaveHow,
-    LeaveReport, NodeAddress, NodePhase, NodeReport, Outcome, Report, Work, WorkItem,
+    BootReport, DeployReport, Digest, DigestAlgorithm, Disk, EraseMode, EraseReport, ErasedDisk, Failure, FailureCode,
+    HardwareDetails, HostId, LeaveHow, LeaveReport, NodeAddress, NodePhase, NodeReport, Outcome, Report, Work,
+    WorkItem,
 };
-use bessemer_reconcilers::outside::{AgentIdentity, BootDirectory, BootTargetView, HostAuthority, RoleIdentity};
+use bessemer_reconcilers::outside::{
+    AgentHub, AgentIdentity, BootDirectory, BootTargetView, HostAuthority, RoleIdentity,
+};
 use common::{Lab, MAC, NAMESPACE};
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -35,6 +38,9 @@ fn inspected() -> Outcome {
     let mut hardware = HardwareDetails { ram_mebibytes: 2048, ..HardwareDetails::default() };
     hardware.cpu.clock_megahertz = 2400.5;
     hardware.system_vendor.serial_number = "ABC".to_owned();
+    let disk =
+        Disk { name: "/dev/vda".to_owned(), serial_number: "S1".to_owned(), size_bytes: 8 << 30, ..Disk::default() };
+    hardware.storage.push(disk);
     Outcome::Done { report: Report::Inspected { hardware: Box::new(hardware) } }
 }
 
@@ -52,11 +58,23 @@ fn deployed() -> Outcome {
     Outcome::Done { report: Report::Deployed(report) }
 }
 
+/// The agent is told to erase the disks of the inspection, and does.
+async fn erases(lab: &Lab) {
+    let item = lab.hub.received().await;
+    let Work::Erase(order) = &item.work else { panic!("{item:?}") };
+    assert_eq!((order.mode, order.disks.len()), (EraseMode::Metadata, 1));
+    assert_eq!(order.disks[0].serial_number, "S1");
+    let disk = ErasedDisk { disk: order.disks[0].clone(), ..ErasedDisk::default() };
+    let report = EraseReport { erased: vec![disk], skipped: Vec::new() };
+    lab.hub.answer(&item, Outcome::Done { report: Report::Erased(report) });
+}
+
 async fn until_available(lab: &Lab) -> HostId {
     let host = lab.enrol().await;
     let item = lab.hub.received().await;
     assert_eq!(item.work, Work::Inspect);
     lab.hub.answer(&item, inspected());
+    erases(lab).await;
     lab.host_until(|host| state(host) == ProvisioningState::Available).await;
     host
 }
@@ -182,22 +200,33 @@ async fn versions(lab: &Lab) -> BTreeMap<String, String> {
     versions
 }
 
-/// Everything can be taken down again; the host is switched off.
+/// Everything can be taken down again. The host is taken back: it boots the ramdisk, is erased, and only then is it
+/// anybody's. Deleted after that, it is switched off.
 async fn deletes(lab: &Lab) {
     lab.api::<Cluster>().delete("first", &DeleteParams::default()).await.unwrap();
+    lab.host_until(|host| state(host) == ProvisioningState::Deprovisioning).await;
+    assert_ne!(lab.hosts.target(&[MAC.to_owned()]).await.unwrap(), BootTargetView::LocalDisk);
+    let id = lab.enrol().await;
+    let boot = lab.hub.view(&id).boot_id.unwrap();
+    let ramdisk = AgentIdentity { host: id, role: RoleIdentity::Ramdisk { boot } };
+    lab.hosts.authorise(&ramdisk).await.unwrap();
+    assert!(lab.api::<Cluster>().get_opt("first").await.unwrap().is_some(), "gone before its host was erased");
+    erases(lab).await;
     let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
     while lab.api::<Cluster>().get_opt("first").await.unwrap().is_some() {
         assert!(tokio::time::Instant::now() < deadline, "the cluster is still there");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert_eq!(lab.bmc.power_now(), PowerState::Off);
     let host = lab.host_until(|host| host.spec.consumer_ref.is_none()).await;
-    assert_eq!(state(&host), ProvisioningState::Deprovisioning);
+    assert_eq!((state(&host), host.spec.online), (ProvisioningState::Available, true));
+    let story = lab.api::<HostRecord>().get("r7-u12").await.unwrap().status.unwrap().story;
+    assert_eq!(story.iter().filter(|line| line.event == "erased").count(), 2, "{story:?}");
     lab.api::<BareMetalHost>().delete("r7-u12", &DeleteParams::default()).await.unwrap();
     while lab.api::<BareMetalHost>().get_opt("r7-u12").await.unwrap().is_some() {
         assert!(tokio::time::Instant::now() < deadline, "the host is still there");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    assert_eq!(lab.bmc.power_now(), PowerState::Off);
 }
 
 #[tokio::test(flavor = "multi_thread")]

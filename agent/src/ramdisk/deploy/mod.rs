@@ -45,6 +45,7 @@ mod write;
 pub(crate) use by_hand::write_by_hand;
 pub(super) use error::DeployError;
 pub(super) use region::Window;
+pub(super) use seed::stale::seed_label;
 use source::{Http, SourceError};
 
 /// One `Deploy` item with what is needed to carry it out.

@@ -34,11 +34,11 @@ pub(super) enum WipeError {
     StillThere { name: &'static str, at: u64 },
 }
 
-fn failed(action: &'static str) -> impl FnOnce(io::Error) -> WipeError {
+pub(super) fn failed(action: &'static str) -> impl FnOnce(io::Error) -> WipeError {
     move |error| WipeError::Io { action, error }
 }
 
-fn unreadable(what: &'static str) -> impl FnOnce(io::Error) -> WipeError {
+pub(super) fn unreadable(what: &'static str) -> impl FnOnce(io::Error) -> WipeError {
     move |error| WipeError::Unreadable { what, error }
 }
 

@@ -3,7 +3,7 @@
 //! 1. [`select`]: which disks the order means, and refusal of an order that was made for others;
 //! 2. [`holders`]: what is made of them is taken apart;
 //! 3. [`full`], if so ordered: all data, by the best of [`methods`] through [`controls`];
-//! 4. [`metadata`]: everything by which something is found on them.
+//! 4. [`metadata`]: everything by which something is found on them; or [`seeds`], if only those are to go.
 //!
 //! Every step is proven by reading again. A disk that fails does not keep the others from being erased, but it fails the item: a host with
 //! such a disk must not go to anybody else. Doing it all again is always safe. This room must not know who wants it and why.
@@ -28,6 +28,7 @@ mod holders;
 mod medium;
 mod metadata;
 mod methods;
+mod seeds;
 mod select;
 mod signatures;
 mod tables;
@@ -194,8 +195,12 @@ fn one(disk: &FoundDisk, mode: EraseMode, alone: bool, watch: &full::Watch<'_>) 
         steps.extend(erased.steps);
         proofs.push(erased.proof);
     }
-    let wiped = metadata::wipe(&medium).map_err(|error| error.to_string())?;
-    proofs.push(format!("{} bytes of metadata places read as zero", wiped.bytes));
+    let (wiped, places) = match mode {
+        EraseMode::Seeds => (seeds::wipe(&medium), "seeds"),
+        EraseMode::Metadata | EraseMode::Full => (metadata::wipe(&medium), "metadata places"),
+    };
+    let wiped = wiped.map_err(|error| error.to_string())?;
+    proofs.push(format!("{} bytes of {places} read as zero", wiped.bytes));
     steps.extend(wiped.found.into_iter().map(|found| format!("erased {found}")));
     // A disk of many stale partitions must not flood the report.
     const MOST_STEPS: usize = 64;

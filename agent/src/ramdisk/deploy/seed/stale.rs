@@ -249,6 +249,11 @@ fn remove(stale: &Stale) -> Result<(), String> {
     Ok(())
 }
 
+/// The label of the seed whose first bytes, up to its superblock, are `head`; none when it is something else.
+pub(in crate::ramdisk) fn seed_label(head: &[u8]) -> Option<String> {
+    labels(head).find(|label| is_seed(label))
+}
+
 fn is_seed(label: &str) -> bool {
     label.eq_ignore_ascii_case(SEED_LABEL) || label.eq_ignore_ascii_case(NOCLOUD_LABEL)
 }

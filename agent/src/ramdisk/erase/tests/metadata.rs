@@ -12,16 +12,16 @@ use super::super::{metadata, tables};
 
 const MIB: u64 = 1 << 20;
 
-struct Image(tempfile::TempDir);
+pub(super) struct Image(tempfile::TempDir);
 
 impl Image {
-    fn new(mebibytes: u64) -> Self {
+    pub(super) fn new(mebibytes: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         File::create(folder.path().join("disk")).unwrap().set_len(mebibytes * MIB).unwrap();
         Self(folder)
     }
 
-    fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         self.0.path().join("disk")
     }
 
@@ -29,11 +29,11 @@ impl Image {
         fs::metadata(self.path()).unwrap().len()
     }
 
-    fn write(&self, at: u64, bytes: &[u8]) {
+    pub(super) fn write(&self, at: u64, bytes: &[u8]) {
         File::options().write(true).open(self.path()).unwrap().write_all_at(bytes, at).unwrap();
     }
 
-    fn open(&self) -> Medium {
+    pub(super) fn open(&self) -> Medium {
         Medium::open(self.path().to_str().unwrap()).unwrap()
     }
 }
@@ -46,13 +46,13 @@ fn run(line: &str, path: &Path) -> Output {
     command.output().unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
-fn must(line: &str, path: &Path) {
+pub(super) fn must(line: &str, path: &Path) {
     let output = run(line, path);
     assert!(output.status.success(), "{line}: {output:?}");
 }
 
 /// What a program of each package is, or the skip of the test when it is missing.
-fn missing(programs: &[&str]) -> bool {
+pub(super) fn missing(programs: &[&str]) -> bool {
     let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
     let absent = programs.iter().find(|name| !folders.iter().any(|folder| Path::new(folder).join(name).exists()));
     if let Some(name) = absent {

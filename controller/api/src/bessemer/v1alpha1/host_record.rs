@@ -216,6 +216,8 @@ pub struct WorkRecord {
 pub enum WorkKind {
     /// Report the hardware.
     Inspect,
+    /// Erase disks.
+    Erase,
     /// Write an image.
     Deploy,
     /// End the ramdisk.

@@ -3,7 +3,7 @@
 use bessemer_api::cluster::{AddressKind, MachineAddress};
 use bessemer_api::conditions::{self, Wanted, wanted};
 use bessemer_api::infrastructure::{InfraInitialization, Metal3Machine};
-use bessemer_api::metal3::{BareMetalHost, Image, ProvisioningState};
+use bessemer_api::metal3::{BareMetalHost, CleaningMode, Image, ProvisioningState};
 use bessemer_api::well_known::{CLUSTER_NAME_LABEL, HOST_ANNOTATION, METAL3_MACHINE_FINALIZER};
 use bessemer_protocol::{NodeAddress, NodePhase, NodeReport};
 use jiff::Timestamp;
@@ -120,6 +120,7 @@ fn claimed(object: &Metal3Machine, host: &BareMetalHost, secret: String) -> Bare
     });
     host.spec.user_data = Some(SecretReference { name: Some(secret), namespace: object.namespace() });
     host.spec.online = true;
+    host.spec.automated_cleaning_mode = object.spec.automated_cleaning_mode.or(host.spec.automated_cleaning_mode);
     if let Some(cluster) = cluster_label(object) {
         host.labels_mut().insert(CLUSTER_NAME_LABEL.to_owned(), cluster.to_owned());
     }
@@ -202,7 +203,7 @@ fn addresses(host: &BareMetalHost, node: Option<&NodeReport>) -> Vec<MachineAddr
     list
 }
 
-/// Gives the host back, waits until it runs nothing of ours any more, and lets go.
+/// Gives the host back, waits until it is erased and runs nothing of ours any more, and lets go.
 fn release(seen: &Observed, decision: &mut Decision, now: Timestamp) {
     let let_go = |object: &mut Metal3Machine| {
         object.finalizers_mut().retain(|finalizer| finalizer != METAL3_MACHINE_FINALIZER);
@@ -214,10 +215,14 @@ fn release(seen: &Observed, decision: &mut Decision, now: Timestamp) {
     let mut after = host.clone();
     after.spec.image = None;
     after.spec.user_data = None;
-    after.spec.online = false;
+    after.spec.automated_cleaning_mode = seen.object.spec.automated_cleaning_mode.or(host.spec.automated_cleaning_mode);
+    // It stays in the ramdisk, so that the next deployment needs no POST; as CAPM3 with its fast track.
+    after.spec.online = after.spec.automated_cleaning_mode != Some(CleaningMode::Disabled);
     let status = host.status.clone().unwrap_or_default();
-    let runs = matches!(status.provisioning.state, ProvisioningState::Provisioning | ProvisioningState::Provisioned)
-        || status.provisioning.state == ProvisioningState::Deprovisioning && status.powered_on;
+    let runs = matches!(
+        status.provisioning.state,
+        ProvisioningState::Provisioning | ProvisioningState::Provisioned | ProvisioningState::Deprovisioning
+    );
     if host.spec.image.is_none() && !runs {
         after.spec.consumer_ref = None;
         after.labels_mut().remove(CLUSTER_NAME_LABEL);

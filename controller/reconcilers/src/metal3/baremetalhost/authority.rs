@@ -36,7 +36,10 @@ impl HostAuthority for Hosts {
     async fn authorise(&self, who: &AgentIdentity) -> Result<(), Refused> {
         let (_, host, record) = self.look_up_host(who.host).await?;
         let status = record.and_then(|record| record.status).unwrap_or_default();
-        if is_deleting(&host) {
+        let state = host.status.as_ref().map(|status| status.provisioning.state).unwrap_or_default();
+        // Only its ramdisk is still needed, to erase it.
+        let erases = state == ProvisioningState::Deprovisioning && matches!(who.role, RoleIdentity::Ramdisk { .. });
+        if is_deleting(&host) && !erases {
             return Err(Refused::for_good(format!("host {} is being deleted", host.name_any())));
         }
         match &who.role {

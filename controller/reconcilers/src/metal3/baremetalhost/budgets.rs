@@ -10,6 +10,8 @@ pub(crate) const POST_BUDGET: Duration = Duration::from_secs(30 * 60);
 pub(crate) const AGENT_GRACE: Duration = Duration::from_secs(3 * bessemer_protocol::HEARTBEAT_SECONDS);
 /// For the agent to report the hardware.
 pub(crate) const INSPECT_BUDGET: Duration = Duration::from_secs(10 * 60);
+/// For the agent to erase what tells what is on the disks.
+pub(crate) const ERASE_BUDGET: Duration = Duration::from_secs(30 * 60);
 /// For the agent to write an image.
 pub(crate) const DEPLOY_BUDGET: Duration = Duration::from_secs(60 * 60);
 /// For the agent to leave; then the BMC makes it.
@@ -35,5 +37,7 @@ pub(crate) const RETRY: Backoff = Backoff { first: Duration::from_secs(20), ceil
 pub(crate) const MAX_ATTEMPTS: i32 = 5;
 /// With credentials that the BMC refuses; BMCs lock accounts from five or six on.
 pub(crate) const MAX_REFUSALS: i32 = 3;
+/// To erase a host that is being deleted; then it is let go as it is.
+pub(crate) const MAX_ERASE_ATTEMPTS_BEFORE_DELETE: i32 = 3;
 /// To switch a host off that is being deleted; then it is let go as it is.
 pub(crate) const MAX_POWER_OFF_ATTEMPTS: i32 = 3;

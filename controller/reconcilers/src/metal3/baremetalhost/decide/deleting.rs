@@ -1,4 +1,4 @@
-//! Deletion: off, then let go. Nothing is erased yet, and that is said.
+//! Deletion: erased if it had a user, off, then let go. Neither a dead BMC nor a disk that cannot be erased holds it for ever.
 
 use bessemer_api::bessemer::BootTarget;
 use bessemer_api::metal3::ProvisioningState;
@@ -22,12 +22,16 @@ impl Rules<'_> {
             self.let_go("nothing to switch off");
             return;
         }
+        self.notice_agent();
+        if self.erases_before_deletion() {
+            return;
+        }
         if self.state() != ProvisioningState::PoweringOffBeforeDelete {
             self.status().provisioning.state = ProvisioningState::PoweringOffBeforeDelete;
             self.clear_error();
-            self.tell("deleting", "powering off; the disks are not erased");
+            self.tell("deleting", "powering off");
         }
-        self.progress = Some("powering off; the disks are not erased".to_owned());
+        self.progress = Some("powering off".to_owned());
         self.aim(BootTarget::PowerOff);
         if self.decision.record.retry.as_ref().is_some_and(|retry| retry.failures >= MAX_POWER_OFF_ATTEMPTS) {
             self.let_go("its BMC does not switch it off");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bessemer_api::bessemer::{BootTarget, HostRecordStatus, RetryRecord};
-use bessemer_api::metal3::{BareMetalHost, ErrorType, OperationalStatus};
+use bessemer_api::metal3::{BareMetalHost, ErrorType, OperationalStatus, ProvisioningState};
 use bessemer_bmc::PowerAction;
 use jiff::Timestamp;
 
@@ -165,7 +165,7 @@ pub(super) fn failed(
     status.error_message = message;
     status.error_type = Some(kind);
     status.operational_status = OperationalStatus::Error;
-    if kind == ErrorType::Provisioning {
+    if kind == ErrorType::Provisioning && status.provisioning.state == ProvisioningState::Provisioning {
         status.provisioning_fail_count = status.provisioning_fail_count.saturating_add(1);
     }
     wait

@@ -25,7 +25,7 @@ pub(super) fn deploy(host: &BareMetalHost, image: &Image) -> Result<Deploy, Stri
     Ok(Deploy {
         sources: vec![image.url.clone()],
         image: bessemer_protocol::Image { format: format(image)?, checksum: checksum(image)? },
-        root: hints(host),
+        root: host.spec.root_device_hints.clone().map(hints).unwrap_or_default(),
         disk: None,
         keep: Vec::new(),
         seed: Seed { hostname: host.name_any(), instance_id: owner, ..Seed::default() },
@@ -77,8 +77,8 @@ fn checksum(image: &Image) -> Result<Checksum, String> {
     })
 }
 
-fn hints(host: &BareMetalHost) -> RootDeviceHints {
-    let Some(hints) = host.spec.root_device_hints.clone() else { return RootDeviceHints::default() };
+/// Metal3's hints in the words of the agent.
+pub(super) fn hints(hints: bessemer_api::metal3::RootDeviceHints) -> RootDeviceHints {
     RootDeviceHints {
         device_name: hints.device_name,
         hctl: hints.hctl,

@@ -4,10 +4,12 @@
 //! of the effect is written by [`conclude`], and the next pass goes on from there. The states follow
 //! `status.provisioning.state`; what the host shall boot is in its record.
 
+mod cleaning;
 mod conclude;
 mod conditions;
 mod credentials;
 mod deleting;
+mod disks;
 mod failure;
 mod images;
 mod notice;
@@ -19,23 +21,19 @@ mod work;
 use std::time::Duration;
 
 use bessemer_api::bessemer::HostRecordStatus;
-use bessemer_api::metal3::{
-    BareMetalHost, BareMetalHostStatus, BootMode, ErrorType, OperationalStatus, ProvisioningState,
-};
+use bessemer_api::metal3::{BareMetalHost, BareMetalHostStatus, ErrorType, OperationalStatus, ProvisioningState};
 use bessemer_api::well_known::{HOST_DETACHED_ANNOTATION, HOST_FINALIZER, HOST_ID_ANNOTATION, HOST_PAUSED_ANNOTATION};
-use bessemer_protocol::{HostId, Report, Work};
+use bessemer_protocol::HostId;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
 pub(crate) use conclude::conclude;
 pub(crate) use notice::node_phase;
 
-use super::budgets::{INSPECT_BUDGET, MISSING_SECRET_POLL, POWER_POLL};
+use super::budgets::{MISSING_SECRET_POLL, POWER_POLL};
 use super::effect::Effect;
 use super::observed::{Observed, host_id};
 use crate::kubernetes::{is_deleting, time};
-use bessemer_api::bessemer::WorkKind;
-use work::WorkState;
 
 /// One step.
 #[derive(Debug, Clone)]
@@ -115,7 +113,8 @@ impl<'a> Rules<'a> {
             | ProvisioningState::Registering
             | ProvisioningState::MatchProfile => self.registered(),
             ProvisioningState::Inspecting => self.inspecting(),
-            ProvisioningState::Preparing | ProvisioningState::Ready => self.enter(ProvisioningState::Available),
+            ProvisioningState::Preparing => self.preparing(),
+            ProvisioningState::Ready => self.enter(ProvisioningState::Available),
             ProvisioningState::Available => self.available(),
             ProvisioningState::Provisioning => self.provisioning(),
             ProvisioningState::Provisioned => self.provisioned(),
@@ -151,26 +150,8 @@ impl<'a> Rules<'a> {
     }
 
     fn inspecting(&mut self) {
-        if !self.ramdisk(ErrorType::Inspection) {
-            return;
-        }
-        self.progress = Some("the agent reports the hardware".to_owned());
-        match self.work(WorkKind::Inspect, Work::Inspect, None, INSPECT_BUDGET) {
-            WorkState::Pending => {}
-            WorkState::Done(Report::Inspected { hardware }) => {
-                let found = notice::hardware(&hardware);
-                self.tell("inspected", notice::summary(&found));
-                let (now, status) = (self.now, self.status());
-                status.provisioning.boot_mode = BootMode::from_word(&hardware.firmware.boot_mode);
-                status.hardware = Some(found);
-                status.operation_history.inspect.end = Some(time(now));
-                self.enter(ProvisioningState::Available);
-                self.tell("available", "waits in the ramdisk to be claimed");
-            }
-            WorkState::Done(_) => {
-                self.give_up(ErrorType::Inspection, "the agent answered the inspection with another report".to_owned());
-            }
-            WorkState::Failed(failure) => self.fail(ErrorType::Inspection, failure.message),
+        if self.ramdisk(ErrorType::Inspection) && self.inspected(ErrorType::Inspection) {
+            self.enter(ProvisioningState::Preparing);
         }
     }
 
@@ -184,6 +165,10 @@ impl<'a> Rules<'a> {
             let who = spec.consumer_ref.as_ref().and_then(|consumer| consumer.name.clone());
             self.tell("claimed", who.map_or_else(|| "image set".to_owned(), |name| format!("by {name}")));
             self.progress = Some("claimed".to_owned());
+        } else if cleaning::wants_inspection(&self.seen.host) {
+            self.decision.record.work = None;
+            self.enter(ProvisioningState::Inspecting);
+            self.status().operation_history.inspect.start = Some(time(self.now));
         } else if spec.online {
             // Fast track: it stays in the ramdisk, ready to deploy without a POST.
             if self.ramdisk(ErrorType::Preparation) {

@@ -17,8 +17,7 @@ impl Rules<'_> {
         let on_disk = self.seen.status().provisioning.image.map(|image| image.url);
         let wanted = self.seen.host.spec.image.as_ref().map(|image| image.url.clone());
         if wanted.is_none() || on_disk.is_some() && on_disk != wanted {
-            self.enter(ProvisioningState::Deprovisioning);
-            self.status().operation_history.deprovision.start = Some(time(self.now));
+            self.take_back();
             return;
         }
         self.aim(BootTarget::LocalDisk);
@@ -34,17 +33,6 @@ impl Rules<'_> {
         }
         self.aim(BootTarget::LocalDisk);
         self.keep_power(self.seen.host.spec.online);
-    }
-
-    /// Taken back from its consumer: off, and kept off. Its disks are not erased yet, so nobody else gets it.
-    pub(super) fn deprovisioning(&mut self) {
-        self.progress = Some(
-            "taken back: the host is kept off; erasing disks is not built yet, so it is not offered again. Delete the \
-             BareMetalHost to be done with it"
-                .to_owned(),
-        );
-        self.status().provisioning.image = None;
-        self.keep_off();
     }
 
     /// Off, whatever runs on it: only for hosts that run nobody's system.

@@ -20,8 +20,7 @@ use crate::outside::ItemView;
 impl Rules<'_> {
     pub(super) fn provisioning(&mut self) {
         let Some(image) = self.seen.host.spec.image.clone() else {
-            self.end_work("the image is no longer wanted");
-            self.enter(ProvisioningState::Deprovisioning);
+            self.take_back();
             return;
         };
         match self.written(&image) {

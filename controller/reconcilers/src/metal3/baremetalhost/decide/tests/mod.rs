@@ -1,5 +1,6 @@
 //! What is seen and what is decided.
 
+mod cleaning;
 mod leaving;
 mod trouble;
 mod world;
@@ -12,7 +13,7 @@ use bessemer_api::conditions::get;
 use bessemer_api::metal3::{ChecksumType, DiskFormat, Image};
 use bessemer_bmc::{BootDevice, BootOverride, PowerAction};
 use bessemer_protocol::{
-    Checksum, Digest, DigestAlgorithm, Failure, FailureCode, ImageFormat, LeaveHow, LeaveReport, Outcome, Report,
+    Checksum, Digest, DigestAlgorithm, Failure, FailureCode, ImageFormat, LeaveHow, LeaveReport, Outcome, Report, Work,
     WorkId,
 };
 
@@ -59,6 +60,7 @@ fn a_host_goes_from_registering_to_provisioned() {
             "power on",
             "agent",
             "inspected",
+            "erased",
             "available",
             "claimed",
             "written",
@@ -322,31 +324,9 @@ fn somebody_elses_system_is_never_touched() {
 }
 
 #[test]
-fn a_released_host_is_switched_off_and_kept() {
-    let mut world = World::provisioned();
-    world.seen.host.spec.image = None;
-    world.seen.host.spec.consumer_ref = None;
-    assert_eq!(world.effect(), Effect::Power(PowerAction::ForceOff));
-    assert_eq!(world.state(), ProvisioningState::Deprovisioning);
-    assert_eq!(world.boot().target, BootTarget::PowerOff);
-    for _ in 0..3 {
-        assert_eq!(world.pass(), None);
-    }
-}
-
-#[test]
-fn deletion_switches_off_and_lets_go() {
-    let mut world = World::provisioned();
-    world.seen.host.metadata.deletion_timestamp = Some(time(world.now));
-    assert_eq!(world.effect(), Effect::Power(PowerAction::ForceOff));
-    assert!(matches!(world.effect(), Effect::LetGo { .. }));
-    assert!(world.seen.host.finalizers().is_empty());
-}
-
-#[test]
 fn deletion_does_not_wait_for_a_dead_bmc() {
     let mut world = World::provisioned();
-    world.seen.host.metadata.deletion_timestamp = Some(time(world.now));
+    world.delete();
     let dead = || BmcFailure { message: "unreachable".to_owned(), transient: true, refused: false };
     world.seen.power = PowerView::Failed(dead());
     for _ in 0..20 {

@@ -6,8 +6,8 @@ use bessemer_api::bessemer::BootTarget;
 use bessemer_api::metal3::{ChecksumType, DiskFormat, Image};
 use bessemer_bmc::{BootDevice, BootOverride, Identity, PowerAction};
 use bessemer_protocol::{
-    BootId, BootReport, DeployReport, Digest, DigestAlgorithm, HardwareDetails, LeaveHow, LeaveReport, Outcome, Report,
-    Role, Work, WorkItem,
+    BootId, BootReport, DeployReport, Digest, DigestAlgorithm, Disk, DiskIdentity, EraseReport, ErasedDisk, Failure,
+    FailureCode, HardwareDetails, LeaveHow, LeaveReport, Outcome, Report, Role, SkippedDisk, Work, WorkItem,
 };
 use k8s_openapi::api::core::v1::ObjectReference;
 
@@ -157,10 +157,21 @@ impl World {
         world
     }
 
-    pub(super) fn available() -> Self {
+    /// Inspected, with its first erasure sent.
+    pub(super) fn preparing() -> (Self, WorkItem) {
         let mut world = Self::in_ramdisk();
         let item = world.sent();
         world.answer(&item, inspected());
+        assert_eq!(world.effect(), Effect::Stored(item.id));
+        assert_eq!(world.state(), ProvisioningState::Preparing);
+        let item = world.sent();
+        assert!(matches!(item.work, Work::Erase(_)));
+        (world, item)
+    }
+
+    pub(super) fn available() -> Self {
+        let (mut world, item) = Self::preparing();
+        world.answer(&item, erased());
         assert_eq!(world.effect(), Effect::Stored(item.id));
         assert_eq!(world.state(), ProvisioningState::Available);
         world
@@ -183,6 +194,40 @@ impl World {
         world.effect();
         let leave = world.sent();
         (world, leave)
+    }
+
+    /// Provisioned, then released by its user.
+    pub(super) fn released() -> Self {
+        let mut world = Self::provisioned();
+        world.release();
+        world
+    }
+
+    pub(super) fn release(&mut self) {
+        self.seen.host.spec.image = None;
+        self.seen.host.metadata.generation = Some(3);
+    }
+
+    /// Released, booted into the ramdisk again, its erasure sent.
+    pub(super) fn deprovisioning() -> (Self, WorkItem) {
+        let mut world = Self::released();
+        world.boots_again();
+        let item = world.sent();
+        assert!(matches!(item.work, Work::Erase(_)));
+        (world, item)
+    }
+
+    /// Brought into a new boot of the ramdisk, whatever runs.
+    pub(super) fn boots_again(&mut self) {
+        let before = self.boot().id;
+        assert_eq!(self.effect(), Effect::SetOverride(BootOverride::once(BootDevice::Pxe)));
+        assert_ne!(self.boot().id, before);
+        assert!(matches!(self.effect(), Effect::Power(PowerAction::On | PowerAction::Reset)));
+        self.connect();
+    }
+
+    pub(super) fn delete(&mut self) {
+        self.seen.host.metadata.deletion_timestamp = Some(time(self.now));
     }
 
     pub(super) fn provisioned() -> Self {
@@ -213,7 +258,36 @@ pub(super) fn image() -> Image {
 }
 
 pub(super) fn inspected() -> Outcome {
-    Outcome::Done { report: Report::Inspected { hardware: Box::new(HardwareDetails::default()) } }
+    found(&["A", "B"])
+}
+
+/// An inspection that found disks with these serial numbers, of 8 GiB the first, of twice that the next.
+pub(super) fn found(serials: &[&str]) -> Outcome {
+    let disk = |(at, serial): (usize, &&str)| Disk {
+        name: format!("/dev/sd{}", char::from(b'a' + at as u8)),
+        alternate_names: vec![format!("/dev/disk/by-path/pci-0000:00:1f.2-ata-{}", at + 1)],
+        serial_number: (*serial).to_owned(),
+        size_bytes: (8 << 30) << at,
+        ..Disk::default()
+    };
+    let storage = serials.iter().enumerate().map(disk).collect();
+    let hardware = HardwareDetails { storage, ..HardwareDetails::default() };
+    Outcome::Done { report: Report::Inspected { hardware: Box::new(hardware) } }
+}
+
+pub(super) fn erased() -> Outcome {
+    let erased = ErasedDisk {
+        disk: DiskIdentity { name: "/dev/sda".to_owned(), ..DiskIdentity::default() },
+        proof: "8388608 bytes of metadata places read as zero".to_owned(),
+        seconds: 1,
+        ..ErasedDisk::default()
+    };
+    let skipped = vec![SkippedDisk { name: "/dev/sr0".to_owned(), why: "an optical drive".to_owned() }];
+    Outcome::Done { report: Report::Erased(EraseReport { erased: vec![erased], skipped }) }
+}
+
+pub(super) fn failed(code: FailureCode, message: &str) -> Outcome {
+    Outcome::Failed(Failure { code, message: message.to_owned() })
 }
 
 pub(super) fn deployed() -> Outcome {
