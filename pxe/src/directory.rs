@@ -59,6 +59,9 @@ pub enum DirectoryError {
     /// The IPv6 pool has no address left for this machine.
     #[error(transparent)]
     ExhaustedV6(#[from] PoolV6Exhausted),
+    /// This machine can be given no address, for the reason that is told: its reserved one is of another subnet, say.
+    #[error("{0}")]
+    NoAddress(String),
     /// Anything else, such as an API that is away.
     #[error("the host directory cannot answer: {0}")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -1,7 +1,6 @@
 //! The dynamic addresses of one subnet, and the pure rule that picks one for a MAC. Remembering what was picked is the
 //! directory's business.
 
-use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use crate::identity::MacAddr;
@@ -93,6 +92,11 @@ impl Pool {
         self.last.into()
     }
 
+    /// How many addresses it has.
+    pub fn size(&self) -> u32 {
+        self.last - self.first + 1
+    }
+
     /// True if `address` is one of the pool's.
     pub fn contains(&self, address: Ipv4Addr) -> bool {
         (self.first..=self.last).contains(&address.to_bits())
@@ -101,17 +105,17 @@ impl Pool {
     /// A free address for `mac`: where a hash of the MAC points, or the next free one after it. Thus the same MAC gets
     /// the same address again on an emptied pool, and two MACs that arrive at once rarely want the same one.
     ///
-    /// `taken` are the addresses of others: leases, and fixed addresses that lie inside the pool.
+    /// `taken` tells the addresses of others: leases, and fixed addresses that lie inside the pool.
     ///
     /// # Errors
     /// [`PoolExhausted`] if every address is taken.
-    pub fn pick(&self, mac: MacAddr, taken: &BTreeSet<Ipv4Addr>) -> Result<Ipv4Addr, PoolExhausted> {
-        let size = u64::from(self.last - self.first) + 1;
+    pub fn pick(&self, mac: MacAddr, taken: impl Fn(Ipv4Addr) -> bool) -> Result<Ipv4Addr, PoolExhausted> {
+        let size = u64::from(self.size());
         let start = mac.hash() % size;
         (0..size)
             .filter_map(|step| u32::try_from((start + step) % size).ok())
             .map(|offset| Ipv4Addr::from_bits(self.first + offset))
-            .find(|address| !taken.contains(address))
+            .find(|address| !taken(*address))
             .ok_or(PoolExhausted { mac, first: self.first(), last: self.last() })
     }
 
@@ -169,15 +173,15 @@ mod tests {
     #[test]
     fn picks_are_stable_distinct_and_end() {
         let pool = pool("10.0.0.10", "10.0.0.14");
-        assert_eq!(pool.pick(mac(1), &BTreeSet::new()), pool.pick(mac(1), &BTreeSet::new()));
-        let mut taken = BTreeSet::new();
+        assert_eq!(pool.pick(mac(1), |_| false), pool.pick(mac(1), |_| false));
+        let mut taken = std::collections::BTreeSet::new();
         for n in 0..5 {
-            let address = pool.pick(mac(n), &taken).unwrap();
+            let address = pool.pick(mac(n), |address| taken.contains(&address)).unwrap();
             assert!(pool.contains(address));
             assert!(taken.insert(address), "{address} twice");
         }
-        assert_eq!(pool.pick(mac(9), &taken).unwrap_err().mac, mac(9));
+        assert_eq!(pool.pick(mac(9), |address| taken.contains(&address)).unwrap_err().mac, mac(9));
         taken.remove(&Ipv4Addr::new(10, 0, 0, 13));
-        assert_eq!(pool.pick(mac(9), &taken), Ok(Ipv4Addr::new(10, 0, 0, 13)));
+        assert_eq!(pool.pick(mac(9), |address| taken.contains(&address)), Ok(Ipv4Addr::new(10, 0, 0, 13)));
     }
 }

@@ -45,5 +45,7 @@ pub const ENVIRONMENT_VALUE: &str = "baremetal";
 
 /// Annotation on a BareMetalHost: its host id, minted once.
 pub const HOST_ID_ANNOTATION: &str = "bessemer.dev/host-id";
+/// Annotation on a BareMetalHost: addresses reserved for its network cards, `MAC=IP` with commas between.
+pub const RESERVED_ADDRESSES_ANNOTATION: &str = "bessemer.dev/reserved-addresses";
 /// Annotation: what is not done yet with an object whose status has no place to say so; the value is for people.
 pub const NOT_IMPLEMENTED_ANNOTATION: &str = "bessemer.dev/not-implemented";

@@ -8,9 +8,9 @@ use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
 use bessemer_protocol::{BootId, HostId};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, Client, ResourceExt};
-use tokio::sync::Mutex;
+use tokio::sync::Semaphore;
 
-use crate::boot::Discovery;
+use crate::boot::{AT_ONCE, Discovery, Ledger, Looks};
 use crate::kubernetes::Key;
 use crate::metal3::baremetalhost::host_id;
 use crate::site::Site;
@@ -22,7 +22,9 @@ pub struct Hosts {
     hosts: Store<BareMetalHost>,
     records: Store<HostRecord>,
     leases: Store<BootLease>,
-    leasing: Arc<Mutex<()>>,
+    ledger: Arc<Ledger>,
+    looks: Arc<Looks>,
+    line: Arc<Semaphore>,
     discovery: Option<Arc<Discovery>>,
 }
 
@@ -58,7 +60,9 @@ impl Hosts {
             hosts: site.hosts.store(),
             records: site.records.store(),
             leases: site.leases.store(),
-            leasing: Arc::default(),
+            ledger: Arc::default(),
+            looks: Arc::default(),
+            line: Arc::new(Semaphore::new(AT_ONCE)),
             discovery: None,
         }
     }
@@ -78,9 +82,21 @@ impl Hosts {
         &self.client
     }
 
-    /// Held while an address is being picked and stored.
-    pub(crate) fn leasing(&self) -> &Mutex<()> {
-        &self.leasing
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub(crate) fn looks(&self) -> &Looks {
+        &self.looks
+    }
+
+    /// Where machines without an address wait for their turn.
+    pub(crate) fn line(&self) -> &Semaphore {
+        &self.line
+    }
+
+    pub(crate) fn hosts_where(&self, is: impl Fn(&BareMetalHost) -> bool) -> Vec<Arc<BareMetalHost>> {
+        self.hosts.state_filter(is)
     }
 
     pub(crate) fn cached(&self, key: &Key) -> Option<Arc<BareMetalHost>> {

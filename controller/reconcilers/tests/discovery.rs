@@ -4,7 +4,6 @@
 
 mod common;
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use bessemer_api::bessemer::HostRecord;
@@ -28,7 +27,15 @@ impl AddressPool for One {
         address == IpAddr::from([10, 9, 0, 1])
     }
 
-    fn pick(&self, _: &str, _: &BTreeSet<IpAddr>) -> Result<IpAddr, NoAddress> {
+    fn size(&self) -> u128 {
+        2
+    }
+
+    fn reserve(&self, _: IpAddr) -> Result<(), NoAddress> {
+        Ok(())
+    }
+
+    fn pick(&self, _: &str, _: &dyn Fn(IpAddr) -> bool) -> Result<IpAddr, NoAddress> {
         Ok([10, 9, 0, 1].into())
     }
 }

@@ -64,11 +64,8 @@ impl HostDirectory for Directory {
         wanted: Option<Ipv4Addr>,
     ) -> Result<Option<Lease>, DirectoryError> {
         let Some(pool) = &subnet.pool else { return Ok(None) };
-        let pool = PoolV4 { pool, subnet: subnet.prefix.to_string(), wanted };
-        let address = self.hosts.lease(&macs(who), who.arch.is_some(), &pool).await.map_err(|error| match error {
-            NotFound::NoAddress(_) => pool.exhausted(who.mac()).into(),
-            other => DirectoryError::new(other),
-        })?;
+        let pool = PoolV4 { pool, subnet, wanted };
+        let address = self.hosts.lease(&macs(who), who.arch.is_some(), &pool).await.map_err(trouble)?;
         Ok(address.and_then(|address| match address {
             IpAddr::V4(address) => Some(Lease { address }),
             IpAddr::V6(_) => None,
@@ -84,10 +81,7 @@ impl HostDirectory for Directory {
         wanted: Option<Ipv6Addr>,
     ) -> Result<Option<LeaseV6>, DirectoryError> {
         let pool = PoolV6 { subnet, wanted };
-        let address = self.hosts.lease(&macs(who), who.arch.is_some(), &pool).await.map_err(|error| match error {
-            NotFound::NoAddress(_) => pool.exhausted().map_or_else(|| DirectoryError::new(error), Into::into),
-            other => DirectoryError::new(other),
-        })?;
+        let address = self.hosts.lease(&macs(who), who.arch.is_some(), &pool).await.map_err(trouble)?;
         Ok(address.and_then(|address| match address {
             IpAddr::V6(address) => Some(LeaseV6 { address }),
             IpAddr::V4(_) => None,
@@ -125,6 +119,13 @@ impl HostDirectory for Directory {
 
     fn observed(&self, exchange: &Exchange) {
         self.conversations.observed(exchange);
+    }
+}
+
+fn trouble(error: NotFound) -> DirectoryError {
+    match error {
+        NotFound::NoAddress(why) => DirectoryError::NoAddress(why.to_string()),
+        other => DirectoryError::new(other),
     }
 }
 

@@ -1,47 +1,53 @@
 //! The boot server's rule of choice, for whoever stores the lease.
 
-use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use bessemer_pxe::{InvalidIdentity, MacAddr, Pool, PoolExhausted, PoolV6Exhausted, SubnetV6};
+use bessemer_pxe::{InvalidIdentity, MacAddr, Pool, Subnet, SubnetV6};
 use bessemer_reconcilers::outside::{AddressPool, NoAddress};
 
 /// Addresses of one IPv4 subnet.
 pub(super) struct PoolV4<'a> {
     pub(super) pool: &'a Pool,
-    /// In CIDR form.
-    pub(super) subnet: String,
+    pub(super) subnet: &'a Subnet,
     /// What the machine asks for.
     pub(super) wanted: Option<Ipv4Addr>,
 }
 
-impl PoolV4<'_> {
-    /// In the boot server's words, for its counters.
-    pub(super) fn exhausted(&self, mac: Option<MacAddr>) -> PoolExhausted {
-        let mac = mac.unwrap_or(MacAddr([0; 6]));
-        PoolExhausted { mac, first: self.pool.first(), last: self.pool.last() }
-    }
-}
-
 impl AddressPool for PoolV4<'_> {
     fn subnet(&self) -> String {
-        self.subnet.clone()
+        self.subnet.prefix.to_string()
     }
 
     fn contains(&self, address: IpAddr) -> bool {
         matches!(address, IpAddr::V4(address) if self.pool.contains(address))
     }
 
-    fn pick(&self, mac: &str, taken: &BTreeSet<IpAddr>) -> Result<IpAddr, NoAddress> {
-        let free = |address: &Ipv4Addr| self.pool.contains(*address) && !taken.contains(&IpAddr::V4(*address));
-        if let Some(wanted) = self.wanted.filter(free) {
+    fn size(&self) -> u128 {
+        self.pool.size().into()
+    }
+
+    fn reserve(&self, address: IpAddr) -> Result<(), NoAddress> {
+        let Subnet { prefix, router, dns, ntp, .. } = self.subnet;
+        match address {
+            IpAddr::V4(address) if prefix.is_host(address) => {
+                let servers = router.iter().chain(dns).chain(ntp);
+                match servers.into_iter().any(|server| *server == address) {
+                    true => {
+                        Err(NoAddress(format!("the reserved address {address} is a router's or server's of {prefix}")))
+                    }
+                    false => Ok(()),
+                }
+            }
+            address => Err(outside(address, &self.subnet())),
+        }
+    }
+
+    fn pick(&self, mac: &str, taken: &dyn Fn(IpAddr) -> bool) -> Result<IpAddr, NoAddress> {
+        let taken = |address: Ipv4Addr| taken(address.into());
+        if let Some(wanted) = self.wanted.filter(|wanted| self.pool.contains(*wanted) && !taken(*wanted)) {
             return Ok(wanted.into());
         }
-        let taken = taken.iter().filter_map(|address| match address {
-            IpAddr::V4(address) => Some(*address),
-            IpAddr::V6(_) => None,
-        });
-        let picked = self.pool.pick(parse(mac)?, &taken.collect());
+        let picked = self.pool.pick(parse(mac)?, taken);
         picked.map(IpAddr::V4).map_err(|error| NoAddress(error.to_string()))
     }
 }
@@ -54,11 +60,6 @@ pub(super) struct PoolV6<'a> {
 }
 
 impl PoolV6<'_> {
-    /// In the boot server's words, for its counters.
-    pub(super) fn exhausted(&self) -> Option<PoolV6Exhausted> {
-        self.subnet.pool.map(|(first, last)| PoolV6Exhausted { first, last })
-    }
-
     fn holds(&self, address: Ipv6Addr) -> bool {
         self.subnet.pool.is_some_and(|(first, last)| (first..=last).contains(&address))
     }
@@ -73,21 +74,32 @@ impl AddressPool for PoolV6<'_> {
         matches!(address, IpAddr::V6(address) if self.holds(address))
     }
 
-    fn pick(&self, mac: &str, taken: &BTreeSet<IpAddr>) -> Result<IpAddr, NoAddress> {
-        if let Some(wanted) = self.wanted.filter(|wanted| self.holds(*wanted) && !taken.contains(&IpAddr::V6(*wanted)))
-        {
+    fn size(&self) -> u128 {
+        self.subnet.pool.map_or(0, |(first, last)| last.to_bits().saturating_sub(first.to_bits()).saturating_add(1))
+    }
+
+    fn reserve(&self, address: IpAddr) -> Result<(), NoAddress> {
+        match address {
+            IpAddr::V6(address) if self.subnet.contains(address) && address != self.subnet.network => Ok(()),
+            address => Err(outside(address, &self.subnet())),
+        }
+    }
+
+    fn pick(&self, mac: &str, taken: &dyn Fn(IpAddr) -> bool) -> Result<IpAddr, NoAddress> {
+        let taken = |address: Ipv6Addr| taken(address.into());
+        if let Some(wanted) = self.wanted.filter(|wanted| self.holds(*wanted) && !taken(*wanted)) {
             return Ok(wanted.into());
         }
-        let taken = taken.iter().filter_map(|address| match address {
-            IpAddr::V6(address) => Some(*address),
-            IpAddr::V4(_) => None,
-        });
-        match self.subnet.pick(&parse(mac)?.0, &taken.collect()) {
+        match self.subnet.pick(&parse(mac)?.0, taken) {
             Ok(Some(address)) => Ok(address.into()),
             Ok(None) => Err(NoAddress(format!("the subnet {} has no pool of addresses", self.subnet()))),
             Err(error) => Err(NoAddress(error.to_string())),
         }
     }
+}
+
+fn outside(address: IpAddr, subnet: &str) -> NoAddress {
+    NoAddress(format!("the reserved address {address} lies outside the subnet {subnet}, where the machine asks"))
 }
 
 fn parse(mac: &str) -> Result<MacAddr, NoAddress> {
@@ -98,6 +110,8 @@ fn parse(mac: &str) -> Result<MacAddr, NoAddress> {
 mod tests {
     use std::time::Duration;
 
+    use bessemer_pxe::Reach;
+
     use super::*;
 
     const MAC: &str = "52:54:00:00:00:01";
@@ -105,14 +119,39 @@ mod tests {
     #[test]
     fn a_machine_keeps_the_address_that_it_asks_for_where_it_is_free() {
         let pool = Pool::new([10, 0, 0, 10].into(), [10, 0, 0, 12].into()).unwrap();
+        let subnet = Subnet::new("10.0.0.0/24".parse().unwrap(), Reach::Relayed);
         let of = |wanted: [u8; 4], taken: &[[u8; 4]]| {
-            let pool = PoolV4 { pool: &pool, subnet: "10.0.0.0/24".to_owned(), wanted: Some(wanted.into()) };
-            pool.pick(MAC, &taken.iter().map(|address| IpAddr::from(*address)).collect())
+            let pool = PoolV4 { pool: &pool, subnet: &subnet, wanted: Some(wanted.into()) };
+            pool.pick(MAC, &|address| taken.iter().any(|other| IpAddr::from(*other) == address))
         };
         assert_eq!(of([10, 0, 0, 11], &[]), Ok([10, 0, 0, 11].into()));
         assert_eq!(of([10, 0, 0, 11], &[[10, 0, 0, 11], [10, 0, 0, 10]]), Ok([10, 0, 0, 12].into()));
         assert!(of([10, 0, 9, 11], &[]).is_ok_and(|address| address != IpAddr::from([10, 0, 9, 11])));
         assert!(of([10, 0, 0, 11], &[[10, 0, 0, 10], [10, 0, 0, 11], [10, 0, 0, 12]]).is_err());
+    }
+
+    #[test]
+    fn a_reserved_address_is_one_that_a_machine_of_the_subnet_can_have() {
+        let pool = Pool::new([10, 0, 0, 10].into(), [10, 0, 0, 12].into()).unwrap();
+        let mut subnet = Subnet::new("10.0.0.0/24".parse().unwrap(), Reach::Relayed);
+        (subnet.router, subnet.dns) = (Some([10, 0, 0, 1].into()), vec![[10, 0, 0, 2].into()]);
+        let pool = PoolV4 { pool: &pool, subnet: &subnet, wanted: None };
+        for (address, why) in [
+            ("10.0.0.50", None),
+            ("10.0.0.11", None),
+            ("10.0.0.1", Some("a router's or server's")),
+            ("10.0.0.2", Some("a router's or server's")),
+            ("10.0.0.255", Some("outside the subnet 10.0.0.0/24")),
+            ("10.0.1.50", Some("outside the subnet 10.0.0.0/24")),
+            ("fd77::1", Some("outside the subnet 10.0.0.0/24")),
+        ] {
+            let error = pool.reserve(address.parse().unwrap()).err().map(|error| error.0);
+            match (why, error) {
+                (None, None) => {}
+                (Some(why), Some(error)) => assert!(error.contains(why), "{error}"),
+                (why, error) => panic!("{address}: {why:?}, but {error:?}"),
+            }
+        }
     }
 
     #[test]
@@ -126,10 +165,14 @@ mod tests {
             valid: Duration::from_secs(600),
         };
         let pool = PoolV6 { subnet: &subnet, wanted: None };
-        assert_eq!(pool.subnet(), "fd77::/64");
+        assert_eq!((pool.subnet().as_str(), pool.size()), ("fd77::/64", 2));
         assert!(pool.contains("fd77::11".parse().unwrap()));
         assert!(!pool.contains("fd77::12".parse().unwrap()) && !pool.contains("10.0.0.1".parse().unwrap()));
-        let taken = BTreeSet::from(["10.0.0.1".parse().unwrap(), "fd77::10".parse().unwrap()]);
-        assert_eq!(pool.pick(MAC, &taken), Ok("fd77::11".parse().unwrap()));
+        assert!(pool.reserve("fd77::1:1".parse().unwrap()).is_ok());
+        assert!(
+            pool.reserve("fd78::1".parse().unwrap()).is_err() && pool.reserve("10.0.0.1".parse().unwrap()).is_err()
+        );
+        let taken = ["10.0.0.1".parse().unwrap(), "fd77::10".parse().unwrap()];
+        assert_eq!(pool.pick(MAC, &|address| taken.contains(&address)), Ok("fd77::11".parse().unwrap()));
     }
 }

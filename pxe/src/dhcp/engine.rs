@@ -185,7 +185,9 @@ impl Engine {
             }
             Err(why) => {
                 let trouble = match why {
-                    DirectoryError::Exhausted(_) | DirectoryError::ExhaustedV6(_) => Trouble::PoolExhausted,
+                    DirectoryError::Exhausted(_) | DirectoryError::ExhaustedV6(_) | DirectoryError::NoAddress(_) => {
+                        Trouble::PoolExhausted
+                    }
                     DirectoryError::Unavailable(_) => Trouble::Directory,
                 };
                 self.observer.metrics.trouble(protocol, trouble);

@@ -159,7 +159,7 @@ impl HostDirectory for Memory {
             let free = |address: &Ipv4Addr| pool.contains(*address) && !taken.contains(address);
             let address = match wanted.filter(free) {
                 Some(address) => address,
-                None => pool.pick(mac, &taken)?,
+                None => pool.pick(mac, |address| taken.contains(&address))?,
             };
             // Between the choice and the store, others choose too.
             tokio::task::yield_now().await;

@@ -290,7 +290,7 @@ impl Server {
             Ok(Some(lease)) => Ok(Some(Granted::Address(lease.address))),
             // It named us as its server: it is told that its lease is gone, where silence would cost it minutes.
             Ok(None) => Ok((asked == Kind::Renew).then_some(Granted::Unknown)),
-            Err(DirectoryError::Exhausted(_) | DirectoryError::ExhaustedV6(_)) => {
+            Err(DirectoryError::Exhausted(_) | DirectoryError::ExhaustedV6(_) | DirectoryError::NoAddress(_)) => {
                 self.observer.metrics.trouble(Protocol::Dhcp6, Trouble::PoolExhausted);
                 Ok(Some(Granted::Exhausted))
             }

@@ -120,7 +120,7 @@ impl HostDirectory for OneHost {
         _: Option<Ipv4Addr>,
     ) -> Result<Option<Lease>, DirectoryError> {
         let Some(pool) = &subnet.pool else { return Ok(None) };
-        let address = pool.pick(MAC, &Default::default()).unwrap();
+        let address = pool.pick(MAC, |_| false).unwrap();
         Ok((who.mac() == Some(MAC)).then_some(Lease { address }))
     }
 

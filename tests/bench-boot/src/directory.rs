@@ -47,7 +47,7 @@ impl HostDirectory for Leases {
         if let Some(address) = stored.by_mac.get(&mac) {
             return Ok(Some(Lease { address: *address }));
         }
-        let address = pool.pick(mac, &stored.taken)?;
+        let address = pool.pick(mac, |address| stored.taken.contains(&address))?;
         writeln!(stored.file, "{mac} {address}").map_err(DirectoryError::new)?;
         stored.taken.insert(address);
         stored.by_mac.insert(mac, address);

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use kube::api::{ListParams, ObjectMeta};
 use kube::{Api, ResourceExt};
 
+use super::is_mac;
 use super::leases::Holder;
 use crate::hosts::Hosts;
 use crate::kubernetes::{ReconcileError, create_or_get, delete, time, write};
@@ -181,11 +182,6 @@ impl Hosts {
     }
 }
 
-fn is_mac(text: &str) -> bool {
-    let octets: Vec<&str> = text.split(':').collect();
-    octets.len() == 6 && octets.iter().all(|octet| octet.len() == 2 && u8::from_str_radix(octet, 16).is_ok())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,14 +200,5 @@ mod tests {
         }
         assert_eq!(discovery.boot_of("one too many", at(1802)), None);
         assert!(discovery.boot_of("one too many", at(9000)).is_some());
-    }
-
-    #[test]
-    fn a_hardware_address_is_six_octets() {
-        for (text, is) in
-            [("52:54:00:aa:bb:cc", true), ("52:54:00:aa:bb", false), ("", false), ("../../x:y:z:1:2", false)]
-        {
-            assert_eq!(is_mac(text), is, "{text}");
-        }
     }
 }

@@ -9,6 +9,7 @@ mod strangers;
 
 pub(crate) use discovery::Discovery;
 pub use journal::Journal;
+pub(crate) use leases::{AT_ONCE, Ledger, Looks};
 
 use crate::kubernetes::ReconcileError;
 use crate::outside::DirectoryError;
@@ -21,5 +22,25 @@ fn write_trouble(error: ReconcileError) -> DirectoryError {
     match error {
         ReconcileError::Api { what, source, .. } => DirectoryError::Api { what, source },
         other => DirectoryError::Busy(other.to_string()),
+    }
+}
+
+/// Six octets in hexadecimal, with colons.
+fn is_mac(text: &str) -> bool {
+    let octets: Vec<&str> = text.split(':').collect();
+    octets.len() == 6 && octets.iter().all(|octet| octet.len() == 2 && u8::from_str_radix(octet, 16).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_mac;
+
+    #[test]
+    fn a_hardware_address_is_six_octets() {
+        for (text, is) in
+            [("52:54:00:aa:bb:cc", true), ("52:54:00:aa:bb", false), ("", false), ("../../x:y:z:1:2", false)]
+        {
+            assert_eq!(is_mac(text), is, "{text}");
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! What the boot server asks about a machine.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use async_trait::async_trait;
@@ -66,7 +65,7 @@ pub enum BootFilesView {
     Unknown,
 }
 
-/// No address can be had.
+/// No address can be had: all are taken, or the machine's reserved one cannot be given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoAddress(pub String);
@@ -79,11 +78,20 @@ pub trait AddressPool: Send + Sync {
     /// Whether a remembered lease still is one of this pool.
     fn contains(&self, address: IpAddr) -> bool;
 
+    /// How many addresses there are to pick from.
+    fn size(&self) -> u128;
+
+    /// Whether a machine of this subnet can have an address that a person reserved for it, in the pool or beside it.
+    ///
+    /// # Errors
+    /// [`NoAddress`] with the reason.
+    fn reserve(&self, address: IpAddr) -> Result<(), NoAddress>;
+
     /// A free address for `mac`.
     ///
     /// # Errors
-    /// [`NoAddress`] when all are taken.
-    fn pick(&self, mac: &str, taken: &BTreeSet<IpAddr>) -> Result<IpAddr, NoAddress>;
+    /// [`NoAddress`] when all are `taken`.
+    fn pick(&self, mac: &str, taken: &dyn Fn(IpAddr) -> bool) -> Result<IpAddr, NoAddress>;
 }
 
 /// A question that could not be answered; the machine asks again.
@@ -101,7 +109,7 @@ pub enum DirectoryError {
     /// Somebody else is writing the same thing.
     #[error("{0}")]
     Busy(String),
-    /// All addresses are taken.
+    /// All addresses are taken, or the reserved one cannot be given.
     #[error(transparent)]
     NoAddress(#[from] NoAddress),
 }

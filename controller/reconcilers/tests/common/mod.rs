@@ -48,6 +48,11 @@ pub struct Lab {
 
 impl Lab {
     pub async fn start() -> Self {
+        Self::start_with(Group::ALL).await
+    }
+
+    /// As [`Lab::start`], with the controllers of these groups alone.
+    pub async fn start_with(groups: &[Group]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let server = ApiServer::open(dir.path()).await.unwrap();
         let crds: Vec<Value> = bessemer_api::crds().iter().map(|crd| serde_json::to_value(crd).unwrap()).collect();
@@ -65,7 +70,7 @@ impl Lab {
         let site = Site::start(client.clone(), shutdown.clone()).await.unwrap();
         let hosts = site.hosts();
         let outside = Outside { bmc: bmcs.clone(), agents: hub.clone(), workload: workload.clone() };
-        tokio::spawn(site.run(outside.clone(), Group::ALL.iter().copied().collect()));
+        tokio::spawn(site.run(outside.clone(), groups.iter().copied().collect()));
         Self { client, bmc, bmcs, hub, workload, hosts, outside, server, shutdown, _dir: dir }
     }
 
