@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bessemer_protocol::{Failure, FailureCode, ItemState, Outcome, WorkId};
+use bessemer_protocol::{Failure, FailureCode, ItemState, Outcome, Up, WorkId, encode_line};
 use tokio::sync::watch;
 
 /// Most items whose result the controller has not stored, and so the longest queue of work: it sends one after the other.
@@ -111,8 +111,9 @@ impl Items {
         }
     }
 
-    /// Notes how an item ended.
+    /// Notes how an item ended; that its report is too long if it is.
     pub(crate) fn end(&self, id: WorkId, outcome: Outcome) {
+        let outcome = fitting(id, outcome);
         if let Some(entry) = self.lock().entries.get_mut(&id) {
             entry.outcome = Some(outcome);
         }
@@ -141,11 +142,11 @@ impl Items {
         self.lock().entries.get(&id).is_some_and(|entry| entry.stored)
     }
 
-    /// What a new stream starts with.
+    /// What a new stream starts with: ids only, as all results together may be more than a message holds. They follow one by one.
     pub(crate) fn open(&self) -> Vec<ItemState> {
         let memory = self.lock();
         let open = memory.entries.iter().filter(|(_, entry)| !entry.stored);
-        open.map(|(id, entry)| ItemState { work_id: *id, outcome: entry.outcome.clone() }).collect()
+        open.map(|(id, _)| ItemState { work_id: *id, outcome: None }).collect()
     }
 
     /// Items that ended and are not stored yet.
@@ -160,6 +161,20 @@ impl Items {
         let memory = self.lock();
         let running = memory.entries.iter().filter(|(_, entry)| entry.outcome.is_none());
         running.filter_map(|(id, entry)| Some((*id, entry.progress.clone()?))).collect()
+    }
+}
+
+/// `outcome`, or in its place why it cannot be sent: a stream that tried would end, again and again, and the host would be lost.
+fn fitting(work_id: WorkId, outcome: Outcome) -> Outcome {
+    let message = Up::Result { work_id, outcome };
+    let problem = encode_line(&message).err();
+    match (problem, message) {
+        (Some(problem), _) => {
+            let message = format!("it ended, and its report cannot be sent: {problem}");
+            Outcome::Failed(Failure { code: FailureCode::Internal, message })
+        }
+        (None, Up::Result { outcome, .. }) => outcome,
+        (None, _) => forgotten(),
     }
 }
 
@@ -233,5 +248,40 @@ mod tests {
         assert!(
             matches!(items.admit(WorkId::random()), Admission::Full(reason) if reason.contains("boot the ramdisk"))
         );
+    }
+
+    #[test]
+    fn a_report_of_any_length_leaves_the_host_in_touch() {
+        use bessemer_protocol::{HardwareDetails, HardwareIdentity, MAX_LINE, PROTOCOL_VERSION, Report, Role};
+        let items = Items::default();
+        let inventory = |length: usize| {
+            let hardware = HardwareDetails { hostname: "x".repeat(length), ..HardwareDetails::default() };
+            Outcome::Done { report: Report::Inspected { hardware: Box::new(hardware) } }
+        };
+        let long = WorkId::random();
+        items.admit(long);
+        items.end(long, inventory(MAX_LINE));
+        let said = items.results();
+        let [(id, Outcome::Failed(failure))] = &said[..] else { panic!("a line that cannot be sent") };
+        assert_eq!((*id, failure.code), (long, FailureCode::Internal));
+        assert!(failure.message.contains("over the limit of 1048576"), "{}", failure.message);
+        // Many that fit one by one do not together.
+        for _ in 1..MOST_OPEN {
+            let id = WorkId::random();
+            items.admit(id);
+            items.end(id, inventory(MAX_LINE - 4096));
+        }
+        let hello = Up::Hello {
+            role: Role::Ramdisk,
+            agent_version: String::new(),
+            identity: HardwareIdentity::default(),
+            items: items.open(),
+            protocol: PROTOCOL_VERSION,
+        };
+        assert!(encode_line(&hello).unwrap().len() < 8192);
+        for (work_id, outcome) in items.results() {
+            assert!(encode_line(&Up::Result { work_id, outcome }).is_ok());
+        }
+        assert_eq!(items.results().len(), MOST_OPEN);
     }
 }

@@ -3,18 +3,19 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bessemer_protocol::{
     Down, Failure, FailureCode, HEARTBEAT_SECONDS, Lines, Outcome, Up, WorkId, decode_line, encode_line,
 };
 use bytes::Bytes;
-use reqwest::Body;
+use reqwest::{Body, Response};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::info;
 
-use super::Controllers;
+use super::{Controllers, LinkError};
 use crate::backoff::Backoff;
 
 /// How often a session is asked for what is worth saying but not worth waking for, such as progress.
@@ -38,8 +39,39 @@ pub(crate) trait Session {
     fn hear(&mut self, message: Down);
 }
 
+/// What goes up a stream, in the order in which it was said.
+pub(crate) type Upwards = mpsc::Receiver<Result<Bytes, Infallible>>;
+
+/// Whoever streams are opened to.
+pub(crate) trait Peers {
+    /// What comes down an open one.
+    type Downwards: Downwards;
+    /// Opens one that carries `up`. Returns when the other side has accepted it.
+    fn open(&self, up: Upwards) -> impl Future<Output = Result<Self::Downwards, LinkError>>;
+}
+
+/// The other side's half of a stream.
+pub(crate) trait Downwards {
+    /// The next bytes; none at its end.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, String>>;
+}
+
+impl Peers for Controllers {
+    type Downwards = Response;
+
+    async fn open(&self, up: Upwards) -> Result<Response, LinkError> {
+        Controllers::open(self, "/v1/stream", Body::wrap_stream(ReceiverStream::new(up))).await
+    }
+}
+
+impl Downwards for Response {
+    async fn next(&mut self) -> Result<Option<Bytes>, String> {
+        self.chunk().await.map_err(|error| super::controllers::innermost(&error))
+    }
+}
+
 /// Keeps a stream open for ever.
-pub(crate) async fn keep_open(controllers: &Controllers, session: &mut impl Session) -> Infallible {
+pub(crate) async fn keep_open(controllers: &impl Peers, session: &mut impl Session) -> Infallible {
     let mut backoff = Backoff::new(Duration::from_millis(500), LONGEST_PAUSE);
     loop {
         let opened = Instant::now();
@@ -54,10 +86,10 @@ pub(crate) async fn keep_open(controllers: &Controllers, session: &mut impl Sess
 }
 
 /// Returns why it ended.
-async fn one_stream(controllers: &Controllers, session: &mut impl Session) -> String {
-    let (up, body) = mpsc::channel::<Result<Bytes, Infallible>>(16);
+async fn one_stream(controllers: &impl Peers, session: &mut impl Session) -> String {
+    let (up, body) = mpsc::channel(16);
     let mut speaker = Speaker { up, last: Instant::now() };
-    let opened = controllers.open("/v1/stream", Body::wrap_stream(ReceiverStream::new(body)));
+    let opened = controllers.open(body);
     let opening = session.open();
     let greeted = async {
         for message in &opening {
@@ -80,7 +112,7 @@ async fn one_stream(controllers: &Controllers, session: &mut impl Session) -> St
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            chunk = down.chunk() => match chunk {
+            chunk = down.next() => match chunk {
                 Ok(Some(chunk)) => {
                     heard = Instant::now();
                     lines.feed(&chunk);
@@ -103,7 +135,7 @@ async fn one_stream(controllers: &Controllers, session: &mut impl Session) -> St
                     }
                 }
                 Ok(None) => return "ended by the controller".to_owned(),
-                Err(error) => return super::controllers::innermost(&error),
+                Err(reason) => return reason,
             },
             () = session.changed() => {}
             _ = tick.tick() => {

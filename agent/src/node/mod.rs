@@ -122,7 +122,7 @@ async fn serve() -> Result<std::convert::Infallible, StartError> {
         let controllers = controllers(&identity)?;
         // Whatever ends the wait ends the stream; another one is opened with what is new.
         identity = tokio::select! {
-            never = stream::keep_open(&controllers, &mut session) => match never {},
+            never = stream::keep_open(&*controllers, &mut session) => match never {},
             renewed = renewal::renewed(&identity) => renewed?,
             updated = session::updated(&mut told, &identity) => updated,
         };

@@ -127,7 +127,7 @@ async fn start() -> Result<std::convert::Infallible, StartError> {
     };
     tokio::spawn(Box::pin(worker.run(queue)));
     let mut session = session::RamdiskSession::new(identity, items, work, time);
-    Ok(stream::keep_open(&controllers, &mut session).await)
+    Ok(stream::keep_open(&*controllers, &mut session).await)
 }
 
 /// Says what this machine is, and then why there is nothing more to do.

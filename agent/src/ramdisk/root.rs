@@ -19,6 +19,9 @@ pub(super) enum NoRoot {
     /// The hints choose one that is to be kept.
     #[error("the root device hints choose {0}, which is to be kept: change the hints, or do not keep it")]
     Kept(String),
+    /// Another one is there by the time that it is opened.
+    #[error("{0} is not there any more, or another disk has its name by now: inspect the host again")]
+    Exchanged(String),
     /// Whichever disk it is now, nobody would know that it must not be touched.
     #[error("the disk {wanted} is to be kept, and this host has {there}: inspect the host again")]
     KeptNotHere { wanted: String, there: String },
@@ -65,6 +68,12 @@ pub(super) fn choose(
     Ok(Chosen { disk, kept })
 }
 
+/// Whether the disk that has the name of `disk` among `found` is the same one. To be asked once it is held open, as names are given anew.
+pub(super) fn is_still(disk: &Disk, found: &[FoundDisk]) -> bool {
+    let named = found.iter().find(|other| other.inventory.name == disk.name);
+    named.is_some_and(|other| DiskIdentity::of(disk).is(&other.inventory))
+}
+
 /// Device paths through which `disk` is seen, its own among them.
 pub(super) fn paths(disk: &str, found: &[FoundDisk]) -> Vec<String> {
     let is_path = |other: &&FoundDisk| matches!(&other.objection, Some(Objection::OtherPath(first)) if first == disk);
@@ -101,9 +110,12 @@ mod tests {
         let second_path =
             FoundDisk { objection: Some(Objection::OtherPath("/dev/sdb".into())), ..disk("sdx", "D", 16) };
         let all = [root.clone(), data.clone(), more.clone()];
+        let all_again = all.clone();
         let (wanted, kept) = (identity(&root), [identity(&data)]);
         let named = |part: &'static str| Err(part);
-        let table: [(&str, &[FoundDisk], Option<&DiskIdentity>, &[DiskIdentity], Result<&str, &str>); 11] = [
+        type Case<'a> =
+            (&'a str, &'a [FoundDisk], Option<&'a DiskIdentity>, &'a [DiskIdentity], Result<&'a str, &'a str>);
+        let table: [Case<'_>; 11] = [
             ("as inspected", &all, Some(&wanted), &[], Ok("/dev/sda")),
             ("whoever means none gets what the hints choose", &all[1..], None, &[], Ok("/dev/sdb")),
             ("names move", &[disk("sda", "D", 16), renamed], Some(&wanted), &[], Ok("/dev/sdb")),
@@ -137,6 +149,10 @@ mod tests {
                 (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{what}: {error}"),
                 (got, expected) => panic!("{what}: {got:?}, not {expected:?}"),
             }
+        }
+        assert!(is_still(&disk("sdb", "D", 16).inventory, &all_again));
+        for other in [disk("sdb", "R", 16), disk("sdx", "D", 16), disk("sdb", "D", 8)] {
+            assert!(!is_still(&other.inventory, &all_again), "{other:?}");
         }
         assert_eq!(paths("/dev/sdb", &[disk("sdb", "D", 16)]), ["/dev/sdb"]);
     }

@@ -3,12 +3,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bessemer_protocol::{
     Down, Failure, FailureCode, HardwareIdentity, Outcome, PROTOCOL_VERSION, Role, Up, Work, WorkId, WorkItem,
 };
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 use super::clock::ControllerTime;
 use crate::link::items::{Admission, Items, MOST_OPEN, Progress};
@@ -142,61 +143,4 @@ fn refusal(message: String) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use bessemer_protocol::{HostId, Report};
-
-    use super::*;
-
-    #[test]
-    fn a_surplus_item_is_refused_with_the_reason_and_never_queued() {
-        let items = Arc::new(Items::default());
-        let (work, mut queue) = mpsc::channel(MOST_OPEN);
-        let time = ControllerTime::starting_at(0);
-        let mut session = RamdiskSession::new(HardwareIdentity::default(), items, work, time);
-        session.open();
-        let mut last = WorkId::random();
-        for _ in 0..=MOST_OPEN {
-            last = WorkId::random();
-            let host_id = HostId::random();
-            session.hear(Down::Work(WorkItem { id: last, host_id, claim: None, deadline: 0, work: Work::Inspect }));
-        }
-        let said = session.pending();
-        let [Up::Result { work_id, outcome: Outcome::Failed(failure) }] = said.as_slice() else { panic!("{said:?}") };
-        assert_eq!((*work_id, failure.code), (last, FailureCode::Refused));
-        assert!(failure.message.contains("items wait"), "{}", failure.message);
-        let mut queued = 0;
-        while queue.try_recv().is_ok() {
-            queued += 1;
-        }
-        assert_eq!(queued, MOST_OPEN);
-        assert!(session.pending().is_empty(), "a refusal is said once");
-    }
-
-    #[test]
-    fn logs_are_told_while_the_worker_is_busy_and_the_time_is_the_controllers() {
-        let items = Arc::new(Items::default());
-        let (work, _never_worked_on) = mpsc::channel(MOST_OPEN);
-        let time = ControllerTime::starting_at(1000);
-        let mut session = RamdiskSession::new(HardwareIdentity::default(), items, work, time.clone());
-        session.open();
-        let welcome = |now| Down::Welcome { protocol: 2, ca: String::new(), controllers: vec![], now };
-        session.hear(welcome(None));
-        assert!((1000..1010).contains(&time.now()), "an older controller does not say");
-        session.hear(welcome(Some(1_360)));
-        assert!((1360..1370).contains(&time.now()), "the server took six minutes to start");
-        let mut send = |work| {
-            let id = WorkId::random();
-            session.hear(Down::Work(WorkItem { id, host_id: HostId::random(), claim: None, deadline: 0, work }));
-            (id, session.pending())
-        };
-        assert_eq!(send(Work::Inspect).1, []);
-        crate::console::keep(b"[3] bessemer: a line for Collect\n");
-        let (id, said) = send(Work::Collect);
-        let [Up::Result { work_id, outcome: Outcome::Done { report: Report::Collected { agent, .. } } }] = &said[..]
-        else {
-            panic!("{said:?}")
-        };
-        assert_eq!(*work_id, id);
-        assert!(agent.iter().any(|line| line.ends_with("a line for Collect")), "{agent:?}");
-    }
-}
+mod tests;

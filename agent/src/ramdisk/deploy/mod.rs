@@ -63,7 +63,12 @@ pub(super) struct Job {
 
 /// Carries out `job`.
 pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
-    let found = disks::list(std::path::Path::new("/sys"));
+    deploy_among(job, || disks::list(std::path::Path::new("/sys"))).await
+}
+
+/// Carries out `job` on one of the disks that `list` finds.
+async fn deploy_among(job: Job, list: impl Fn() -> Vec<disks::FoundDisk>) -> Result<DeployReport, DeployError> {
+    let found = list();
     let order = &job.order;
     let chosen = root::choose(&found, &order.root, order.disk.as_ref(), &order.keep)?;
     let others = seed::stale::Others::than(&chosen, &found);
@@ -78,6 +83,9 @@ pub(super) async fn deploy(job: Job) -> Result<DeployReport, DeployError> {
     // Up to here the disk is as it was, and stays so.
     in_time(&job, "preparing")?;
     let target = disk::Target::open(&chosen.name).map_err(|error| disk_error(&chosen.name, "open", &error))?;
+    if !root::is_still(&chosen, &list()) {
+        return Err(root::NoRoot::Exchanged(chosen.name).into());
+    }
     let target = Arc::new(target);
     match Box::pin(onto(&job, &target, identity, others)).await {
         Ok(done) => {

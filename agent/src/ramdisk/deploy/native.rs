@@ -1,9 +1,9 @@
 //! The agent for an image that does not carry it: the program and its unit, written into the root file system when that is plain ext4 or XFS and systemd
 //! runs it. Identity and data stay on the seed partition.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use bessemer_image_formats::filesystem::FileSystem;
@@ -12,6 +12,7 @@ use tracing::{info, warn};
 
 use super::partitions;
 use super::table::Place;
+use crate::ramdisk::leave::inside;
 
 const MOUNT_POINT: &str = "/run/installed-root";
 
@@ -21,6 +22,8 @@ const OURS: &str = "/proc/self/exe";
 /// Where images carry the agent, ours first.
 const PLACES: [&str; 2] = ["usr/local/bin/bessemer-agent", "usr/bin/bessemer-agent"];
 
+/// Where the unit goes.
+const UNITS: &str = "etc/systemd/system";
 const UNIT_NAME: &str = "bessemer-agent.service";
 const UNIT: &str = include_str!("../../../../images/src/os/files/bessemer-agent.service");
 
@@ -50,27 +53,21 @@ pub(super) fn install(disk: &str, root: &Place) -> Result<Option<String>, String
 }
 
 fn put(root: &Path, agent: &Path) -> Result<Option<String>, String> {
-    if PLACES.iter().any(|place| root.join(place).exists()) {
+    if PLACES.iter().any(|place| inside(root, place).is_some_and(|path| path.exists())) {
         return Ok(None);
     }
-    // a link in the image must not lead out of it
-    let real = |path: &str| {
-        root.join(path).is_dir() && !fs::symlink_metadata(root.join(path)).is_ok_and(|there| there.is_symlink())
-    };
-    if !real("etc/systemd/system") || !real("usr/local/bin") {
+    let folder = |path: &str| inside(root, path).filter(|path| path.is_dir());
+    let (Some(units), Some(programs)) = (folder(UNITS), folder("usr/local/bin")) else {
         return Err("it has no systemd, or no /usr/local/bin".to_owned());
-    }
+    };
     let written = || -> io::Result<()> {
-        let program = root.join(PLACES[0]);
-        let partial = program.with_extension("partial");
-        fs::copy(agent, &partial)?;
-        fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))?;
-        fs::rename(&partial, &program)?;
-        let units = root.join("etc/systemd/system");
-        fs::write(units.join(UNIT_NAME), UNIT)?;
-        let wants = units.join("multi-user.target.wants");
+        let program = fs::read(agent)?;
+        write_new(&programs.join("bessemer-agent"), &program, 0o755)?;
+        write_new(&units.join(UNIT_NAME), UNIT.as_bytes(), 0o644)?;
+        let wants = format!("{UNITS}/multi-user.target.wants");
+        let wants = inside(root, &wants).ok_or_else(|| io::Error::other(format!("{wants} leads nowhere")))?;
         fs::create_dir_all(&wants)?;
-        match symlink(Path::new("/etc/systemd/system").join(UNIT_NAME), wants.join(UNIT_NAME)) {
+        match symlink(Path::new("/").join(UNITS).join(UNIT_NAME), wants.join(UNIT_NAME)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
         }
@@ -78,6 +75,21 @@ fn put(root: &Path, agent: &Path) -> Result<Option<String>, String> {
     written().map_err(|error| format!("write: {error}"))?;
     info!("the image has no agent: put ours on it");
     Ok(Some("the agent was put on the image, which had none".to_owned()))
+}
+
+/// Writes a file that is whole or not there, in a folder without links. A link that has its name is replaced and not followed.
+fn write_new(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    let partial = path.with_extension("partial");
+    match fs::remove_file(&partial) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    // Nothing that is there is opened.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&partial)?;
+    file.write_all(content)?;
+    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    file.sync_all()?;
+    fs::rename(&partial, path)
 }
 
 #[cfg(test)]
@@ -103,13 +115,49 @@ mod tests {
         assert_eq!(put(&root, &agent).unwrap(), None);
     }
 
+    /// What an image's links say of the folder of programs, and where the agent is then; none when it cannot be put anywhere.
     #[test]
-    fn a_link_in_the_image_is_not_followed() {
+    fn links_of_the_image_are_followed_inside_it_only() {
+        let table: [(&str, &str, &str, Option<&str>); 4] = [
+            ("an absolute one, as the installed system sees it", "usr/local", "/var/local", Some("var/local/bin")),
+            ("the last part", "usr/local/bin", "../../var/local/bin", Some("var/local/bin")),
+            ("out of the image", "usr/local", "OUTSIDE", None),
+            ("up and out of it", "usr/local", "../../../OUTSIDE", None),
+        ];
+        for (what, link, target, place) in table {
+            let folder = tempfile::tempdir().unwrap();
+            let (root, outside, agent) =
+                (folder.path().join("root"), folder.path().join("outside"), folder.path().join("agent"));
+            fs::write(&agent, "program").unwrap();
+            for path in [root.join(UNITS), root.join("usr/x"), root.join("var/local/bin"), outside.join("bin")] {
+                fs::create_dir_all(path).unwrap();
+            }
+            fs::create_dir_all(root.join(link).parent().unwrap()).unwrap();
+            symlink(target.replace("OUTSIDE", outside.to_str().unwrap()), root.join(link)).unwrap();
+            let result = put(&root, &agent);
+            assert_eq!(result.is_ok(), place.is_some(), "{what}: {result:?}");
+            assert_eq!(fs::read_dir(outside.join("bin")).unwrap().count(), 0, "{what}: written outside of the image");
+            if let Some(place) = place {
+                assert_eq!(fs::read(root.join(place).join("bessemer-agent")).unwrap(), b"program", "{what}");
+                assert_eq!(put(&root, &agent), Ok(None), "{what}: it is there");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_a_link_is_not_written_through() {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("root");
-        fs::create_dir_all(root.join("etc/systemd/system")).unwrap();
-        fs::create_dir_all(root.join("usr/local")).unwrap();
-        symlink("/tmp", root.join("usr/local/bin")).unwrap();
-        assert!(put(&root, Path::new("/etc/hostname")).is_err());
+        let (root, ours) = (folder.path().join("root"), folder.path().join("ours"));
+        fs::write(&ours, "ours").unwrap();
+        for path in [UNITS, "usr/local/bin"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        for path in ["usr/local/bin/bessemer-agent.partial", "etc/systemd/system/bessemer-agent.partial"] {
+            symlink(&ours, root.join(path)).unwrap();
+        }
+        symlink(&ours, root.join(UNITS).join(UNIT_NAME)).unwrap();
+        put(&root, Path::new("/etc/hostname")).unwrap();
+        assert_eq!(fs::read_to_string(&ours).unwrap(), "ours");
+        assert_eq!(fs::read_to_string(root.join(UNITS).join(UNIT_NAME)).unwrap(), UNIT);
     }
 }

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use tracing::info;
 
 use super::inspect::disks::{self, FoundDisk};
+use super::root;
 use crate::files;
 use crate::link::items::{Items, Progress};
 
@@ -84,7 +85,7 @@ pub(super) async fn erase(job: Job) -> Result<EraseReport, EraseError> {
     let order = Arc::new(job.order);
     let slots = Arc::new(Semaphore::new(AT_ONCE));
     let mut running = JoinSet::new();
-    for group in controllers_together(&selection.targets) {
+    for group in subsystems_together(&selection.targets, &found, Path::new("/sys")) {
         let (order, done, items, slots) =
             (Arc::clone(&order), Arc::clone(&done), Arc::clone(&job.items), Arc::clone(&slots));
         let (id, deadline) = (job.id, job.deadline.into_std());
@@ -135,38 +136,39 @@ struct Target {
     /// Among all of them.
     number: usize,
     disk: FoundDisk,
-    /// Every other namespace of its controller is to be erased too, or there is none.
+    /// Every other namespace of its NVM subsystem is to be erased too, or there is none.
     alone: bool,
 }
 
-/// Namespaces of one NVMe controller one after the other: some of its commands are for all of them.
-fn controllers_together(targets: &[FoundDisk]) -> Vec<Vec<Target>> {
+/// Namespaces of one NVM subsystem one after the other: some commands are for all of them, whichever controller they come through.
+fn subsystems_together(targets: &[FoundDisk], found: &[FoundDisk], sys: &Path) -> Vec<Vec<Target>> {
     let mut groups: Vec<(String, Vec<Target>)> = Vec::new();
+    let meant: Vec<String> = targets.iter().flat_map(|target| root::paths(&target.inventory.name, found)).collect();
     for (number, disk) in targets.iter().enumerate() {
-        let controller = controller(&disk.inventory.name);
-        let alone = siblings(Path::new("/sys"), &controller)
-            .iter()
-            .all(|sibling| targets.iter().any(|target| target.inventory.name == format!("/dev/{sibling}")));
+        let subsystem = subsystem(sys, &disk.inventory.name);
+        let alone = siblings(sys, &subsystem).iter().all(|sibling| meant.contains(&format!("/dev/{sibling}")));
         let target = Target { number, disk: disk.clone(), alone };
-        match groups.iter_mut().find(|(name, _)| *name == controller) {
+        match groups.iter_mut().find(|(name, _)| *name == subsystem) {
             Some((_, group)) => group.push(target),
-            None => groups.push((controller, vec![target])),
+            None => groups.push((subsystem, vec![target])),
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// `nvme0` of `/dev/nvme0n1`; the disk's own name for others.
-fn controller(disk: &str) -> String {
+/// The qualified name of the NVM subsystem that a disk is of, else its controller, such as `nvme0` of `/dev/nvme0n1`; the disk's own name for others.
+fn subsystem(sys: &Path, disk: &str) -> String {
     let name = disk.trim_start_matches("/dev/");
-    let number = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n'));
-    number.map_or_else(|| name.to_owned(), |(number, _)| format!("nvme{number}"))
+    let Some((number, _)) = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n')) else {
+        return name.to_owned();
+    };
+    files::line(sys.join("block").join(name).join("device/subsysnqn")).unwrap_or_else(|| format!("nvme{number}"))
 }
 
-/// Names of all namespaces of an NVMe controller; of the disk itself for others.
-fn siblings(sys: &Path, controller: &str) -> Vec<String> {
+/// Names of all namespaces of an NVM subsystem; of the disk itself for others. Paths that the kernel hides behind a disk are none.
+fn siblings(sys: &Path, subsystem: &str) -> Vec<String> {
     let names = files::entries(sys.join("block")).into_iter().map(|path| files::name(&path));
-    names.filter(|name| self::controller(name) == controller && !name.contains('c')).collect()
+    names.filter(|name| self::subsystem(sys, name) == subsystem && !name.contains('c')).collect()
 }
 
 /// Erases one disk.
@@ -179,8 +181,9 @@ fn one(disk: &FoundDisk, mode: EraseMode, alone: bool, watch: &full::Watch<'_>) 
     }
     let mut steps = holders::stop(&folder, &holders::remove_mapping).map_err(|error| error.to_string())?;
     let medium = medium::Medium::open(name).map_err(|error| format!("open: {error}"))?;
-    if medium.size() != disk.inventory.size_bytes {
-        return Err(format!("it has {} bytes by now, not {}", medium.size(), disk.inventory.size_bytes));
+    // Its turn may come hours after the order was looked at, and names are given anew.
+    if medium.size() != disk.inventory.size_bytes || !root::is_still(&disk.inventory, &disks::list(Path::new("/sys"))) {
+        return Err("another disk has its name by now: inspect the host again".to_owned());
     }
     let mut proofs = Vec::new();
     if mode == EraseMode::Full {

@@ -7,6 +7,8 @@ mod installed;
 mod kexec;
 mod tree;
 
+pub(super) use tree::inside;
+
 use std::path::Path;
 use std::time::Duration;
 

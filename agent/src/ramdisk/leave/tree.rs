@@ -76,7 +76,7 @@ impl<'a> Tree<'a> {
 }
 
 /// `path` below `root`. An image's links are followed inside the image only.
-fn inside(root: &Path, path: &str) -> Option<PathBuf> {
+pub(in crate::ramdisk) fn inside(root: &Path, path: &str) -> Option<PathBuf> {
     const MOST_LINKS: usize = 16;
     let mut links = 0;
     let mut todo: Vec<PathBuf> = parts(Path::new(path))?;

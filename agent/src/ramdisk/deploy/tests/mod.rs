@@ -21,6 +21,7 @@ use super::seed::stale::Others;
 use super::source::Http;
 use super::{DeployError, finish, hash, scrubbed};
 
+mod chosen;
 mod cloud_init;
 mod faults;
 mod qcow2;

@@ -4,3 +4,4 @@
 mod full;
 mod metadata;
 mod seeds;
+mod subsystems;
