@@ -5,6 +5,7 @@ use bessemer_protocol::{Checksum, Deploy, Digest, DigestAlgorithm, ImageFormat, 
 use kube::ResourceExt;
 
 use super::super::observed::{claim, host_id};
+use super::disks;
 
 /// On a BareMetalHost: `kexec` starts the installed kernel without another round through the firmware where that is safe.
 const LEAVE_ANNOTATION: &str = "bessemer.dev/leave";
@@ -22,12 +23,14 @@ pub(super) fn deploy(host: &BareMetalHost, image: &Image) -> Result<Deploy, Stri
         ));
     }
     let owner = claim(host).or_else(|| host_id(host).map(|id| id.to_string())).unwrap_or_default();
+    let root = host.spec.root_device_hints.clone().map(hints).unwrap_or_default();
+    let (disk, keep) = disks::to_write(host, &root).map_err(|why| format!("image {}: {why}", image.url))?;
     Ok(Deploy {
         sources: vec![image.url.clone()],
         image: bessemer_protocol::Image { format: format(image)?, checksum: checksum(image)? },
-        root: host.spec.root_device_hints.clone().map(hints).unwrap_or_default(),
-        disk: None,
-        keep: Vec::new(),
+        root,
+        disk: Some(disk),
+        keep,
         seed: Seed { hostname: host.name_any(), instance_id: owner, ..Seed::default() },
     })
 }

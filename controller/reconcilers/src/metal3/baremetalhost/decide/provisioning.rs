@@ -43,6 +43,13 @@ impl Rules<'_> {
     }
 
     fn write(&mut self, image: &Image) {
+        // The disk is chosen of those that an inspection found; a host that was moved here may have lost its own.
+        if self.seen.status().hardware.is_none() {
+            if self.ramdisk(ErrorType::Provisioning) {
+                self.inspected(ErrorType::Provisioning);
+            }
+            return;
+        }
         let deploy = match images::deploy(&self.seen.host, image) {
             Ok(deploy) => deploy,
             Err(why) => {

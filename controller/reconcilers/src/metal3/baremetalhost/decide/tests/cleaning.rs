@@ -115,7 +115,10 @@ fn where_cleaning_is_disabled_the_seed_goes_all_the_same() {
     world.release();
     world.boots_again();
     let item = world.sent();
-    assert_eq!(order(&item).mode, EraseMode::Seeds);
+    let seeds = order(&item);
+    assert_eq!((seeds.mode, seeds.unlisted), (EraseMode::Seeds, Unlisted::Keep));
+    let disks: Vec<&str> = seeds.disks.iter().map(|disk| disk.serial_number.as_str()).collect();
+    assert_eq!(disks, ["A"], "only the one that was written");
     world.answer(&item, erased());
     world.effect();
     assert_eq!(world.state(), ProvisioningState::Available);

@@ -1,6 +1,7 @@
 //! What is seen and what is decided.
 
 mod cleaning;
+mod disks;
 mod leaving;
 mod trouble;
 mod world;
