@@ -119,14 +119,22 @@ fn cargo(command: Command, what: &str, until: Instant) -> Result<()> {
 /// What a build takes on two cores, for the estimate.
 pub(crate) fn estimate(workspace: &Workspace) -> (Duration, &'static str) {
     let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
-    let compiled = workspace.target.join(AGENT_TARGET).join("agent/bessemer-agent").exists();
+    let compiled = agent_is_compiled(workspace);
     let cached = |kind: &str| Cache::from_env().is_ok_and(|cache| cache.root().join(kind).is_dir());
     let kubernetes = kubernetes_estimate();
-    let mut sum = if compiled { minutes(1) } else { minutes(10) };
-    sum += kubernetes;
+    let mut sum = agent_estimate(workspace) + kubernetes;
     sum += if cached("os-disk") { minutes(1) } else { minutes(2) };
     let why = if compiled && kubernetes.is_zero() { "mostly built already" } else { "nothing is built yet" };
     (sum, why)
+}
+
+/// What compiling the agent takes.
+pub(crate) fn agent_estimate(workspace: &Workspace) -> Duration {
+    Duration::from_secs(60 * if agent_is_compiled(workspace) { 1 } else { 10 })
+}
+
+fn agent_is_compiled(workspace: &Workspace) -> bool {
+    workspace.target.join(AGENT_TARGET).join("agent/bessemer-agent").exists()
 }
 
 /// What Kubernetes still takes.

@@ -73,6 +73,7 @@ impl Workspace {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use std::path::Path;
 
     /// Who may use whom (`docs/architecture.md`). Development dependencies may go anywhere.
     const ARROWS: &[(&str, &[&str])] = &[
@@ -131,6 +132,39 @@ mod tests {
         "bessemer-kube-peer",
         "xtask",
     ];
+
+    /// Rustdoc takes seconds for each crate, also for one without examples: those say so with `doctest = false`.
+    #[test]
+    fn examples_in_the_documentation_are_run_where_there_are_any() {
+        let metadata = Workspace::find().unwrap().metadata().unwrap();
+        for package in metadata["packages"].as_array().unwrap() {
+            let libraries = package["targets"].as_array().unwrap().iter().filter(|target| {
+                target["kind"].as_array().unwrap().iter().any(|kind| kind == "lib" || kind == "proc-macro")
+            });
+            for library in libraries {
+                let sources = PathBuf::from(library["src_path"].as_str().unwrap());
+                let examples = has_examples(sources.parent().unwrap());
+                assert_eq!(library["doctest"], examples, "doctest in Cargo.toml of {}", package["name"]);
+            }
+        }
+    }
+
+    fn has_examples(folder: &Path) -> bool {
+        std::fs::read_dir(folder).unwrap().flatten().any(|entry| {
+            let path = entry.path();
+            if path.is_dir() {
+                return has_examples(&path);
+            }
+            let is_fence = |line: &str| {
+                let line = line.trim_start();
+                ["///", "//!"]
+                    .iter()
+                    .any(|mark| line.strip_prefix(mark).is_some_and(|rest| rest.trim().starts_with("```")))
+            };
+            path.extension().is_some_and(|end| end == "rs")
+                && std::fs::read_to_string(&path).unwrap().lines().any(is_fence)
+        })
+    }
 
     fn dependencies(package: &Value) -> BTreeSet<&str> {
         let all = package["dependencies"].as_array().unwrap().iter();

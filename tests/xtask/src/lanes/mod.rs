@@ -1,6 +1,7 @@
 //! The tests, in lanes: each with a hard deadline, together within a budget, and a count at the end of each and of
 //! the whole. A test that was skipped for a reason nobody has allowed counts as failed. Everything is compiled once,
-//! before the first lane that needs it.
+//! before the first lane that needs it; then two lanes run at a time, because each waits for machines and peers half of
+//! its time.
 
 mod lint;
 mod plan;
@@ -10,7 +11,9 @@ mod reader;
 mod skips;
 mod tally;
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -40,6 +43,8 @@ pub(crate) enum Lane {
     Boot,
     /// The agent, its protocol, and the images
     Agent,
+    /// Whole lives of emulated machines with our agent: ramdisk, disk, the system booted from it
+    Machines,
     /// Reconcilers of hosts
     Hosts,
     /// Reconcilers of clusters
@@ -48,9 +53,23 @@ pub(crate) enum Lane {
     Rack,
 }
 
-/// In order of value.
-const ALL: [Lane; 9] =
-    [Lane::Unit, Lane::Api, Lane::Rack, Lane::Hosts, Lane::Capi, Lane::Agent, Lane::Boot, Lane::Bmc, Lane::Lint];
+/// In order of value, and of two that are worth the same the longer one first: it is not to be what all wait for at the
+/// end.
+const ALL: [Lane; 10] = [
+    Lane::Unit,
+    Lane::Api,
+    Lane::Rack,
+    Lane::Machines,
+    Lane::Hosts,
+    Lane::Capi,
+    Lane::Agent,
+    Lane::Bmc,
+    Lane::Boot,
+    Lane::Lint,
+];
+
+/// How many lanes run at a time where there are as many processors.
+const TRACKS: usize = 2;
 
 /// What a lane's own deadline leaves it when the machine is slow; beyond it, it is ended.
 const WATCHDOG_GRACE: Duration = Duration::from_secs(60);
@@ -82,6 +101,8 @@ impl Lane {
             Self::Api | Self::Agent => 40,
             // ten, and the agent from nothing
             Self::Bmc => 20,
+            // fifteen, the agent, and systems from nothing
+            Self::Machines => 40,
             Self::Boot | Self::Hosts | Self::Capi => 10,
             Self::Rack => 65,
         };
@@ -94,7 +115,8 @@ impl Lane {
             Self::Lint => Duration::from_secs(4 * 60),
             Self::Api => Duration::from_secs(4 * 60) + artefacts::kubernetes_estimate(),
             Self::Unit => Duration::from_secs(2 * 60),
-            Self::Agent => Duration::from_secs(4 * 60) + artefacts::kubernetes_estimate(),
+            Self::Agent => Duration::from_secs(3 * 60) + artefacts::kubernetes_estimate(),
+            Self::Machines => Duration::from_secs(8 * 60) + artefacts::agent_estimate(workspace),
             Self::Bmc => Duration::from_secs(5 * 60),
             Self::Boot | Self::Hosts | Self::Capi => Duration::from_secs(60),
             Self::Rack => artefacts::estimate(workspace).0 + demo::PATH_ESTIMATE + rack::FAILURES_ESTIMATE,
@@ -135,9 +157,11 @@ impl Lane {
             let previous = kubernetes::ensure(&run.workspace.root, Minor::Previous, until)?.dir;
             how.environment.push((kubernetes::PREVIOUS_VARIABLE, previous));
         }
-        if self == Self::Bmc {
-            // what a virtual CD boots; the lane of the agent builds the same one
+        if matches!(self, Self::Agent | Self::Machines | Self::Bmc) {
+            // what machines boot; built once
             how.environment.push((artefacts::AGENT_VARIABLE, artefacts::agent(run.workspace, until)?));
+        }
+        if self == Self::Bmc {
             // without them their tests are skipped and say so, and all the others still tell something
             match python::ensure(run.workspace, until) {
                 Ok(peers) => how.environment.push((python::PEERS_VARIABLE, peers)),
@@ -161,6 +185,12 @@ struct Run<'run> {
     workspace: &'run Workspace,
     built: Built,
     long: bool,
+    /// When the budget is spent.
+    end: Option<Instant>,
+    allowed: Allowed,
+    /// Those that have not begun.
+    waiting: Mutex<VecDeque<Lane>>,
+    whole: Mutex<Tally>,
 }
 
 /// Runs the lanes; true if nothing failed.
@@ -176,28 +206,28 @@ pub(crate) fn run(workspace: &Workspace, wanted: &Wanted) -> Result<bool> {
     if lanes.contains(&Lane::Bmc) {
         prerequisites::for_bmcs()?;
     }
-    let allowed = Allowed::read(&workspace.root.join("tests/allowed-skips.txt"))?;
-    let mut whole = Tally::default();
-    let mut run = Run { workspace, built: Built::default(), long: wanted.long };
+    let mut run = Run {
+        workspace,
+        built: Built::default(),
+        long: wanted.long,
+        end,
+        allowed: Allowed::read(&workspace.root.join("tests/allowed-skips.txt"))?,
+        waiting: Mutex::new(lanes.iter().copied().collect()),
+        whole: Mutex::default(),
+    };
     if lanes.iter().any(|lane| lane.needs_tests()) {
         say(format!("compiling all tests: about {} from nothing", deadline::show(BUILD_ESTIMATE)));
         let limit = deadline::after(BUILD_LIMIT);
         run.built = programs::build(workspace, end.map_or(limit, |end| end.min(limit)))?;
-        run.built.broken.iter().for_each(|target| whole.fail(target));
     }
-    for lane in lanes {
-        let mut tally = Tally::default();
-        let estimate = lane.estimate(workspace);
-        if end.is_some_and(|end| deadline::left(end) < estimate) {
-            tally.skip(&lane.name(), "no time left in the budget");
-        } else {
-            say(format!("lane {}: about {}", lane.name(), deadline::show(estimate)));
-            one(*lane, &run, end, &mut tally);
+    let tracks = std::thread::available_parallelism().map_or(1, usize::from).min(TRACKS);
+    std::thread::scope(|scope| {
+        for _ in 0..tracks {
+            scope.spawn(|| run.track());
         }
-        tally.settle(&lane.name(), &allowed);
-        say(format!("lane {}: {}", lane.name(), tally.counts()));
-        whole.add(tally);
-    }
+    });
+    let mut whole = run.whole.into_inner().unwrap_or_else(PoisonError::into_inner);
+    run.built.broken.iter().for_each(|target| whole.fail(target));
     for failure in &whole.failures {
         println!("FAILED {failure}");
     }
@@ -205,9 +235,32 @@ pub(crate) fn run(workspace: &Workspace, wanted: &Wanted) -> Result<bool> {
     Ok(whole.failures.is_empty())
 }
 
-fn one(lane: Lane, run: &Run<'_>, end: Option<Instant>, tally: &mut Tally) {
+impl Run<'_> {
+    /// Runs one lane after the other until all have begun.
+    fn track(&self) {
+        loop {
+            let lane = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some(lane) = lane else { return };
+            let mut tally = Tally::default();
+            let estimate = lane.estimate(self.workspace);
+            if self.end.is_some_and(|end| deadline::left(end) < estimate) {
+                tally.skip(&lane.name(), "no time left in the budget");
+            } else {
+                say(format!("lane {}: about {}", lane.name(), deadline::show(estimate)));
+                one(lane, self, &mut tally);
+            }
+            // held while it tells: what two lanes have to say is not to be mixed
+            let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+            tally.settle(&lane.name(), &self.allowed);
+            say(format!("lane {}: {}", lane.name(), tally.counts()));
+            whole.add(tally);
+        }
+    }
+}
+
+fn one(lane: Lane, run: &Run<'_>, tally: &mut Tally) {
     let limit = deadline::after(lane.limit(run.long));
-    let until = end.map_or(limit, |end| end.min(limit));
+    let until = run.end.map_or(limit, |end| end.min(limit));
     // what a lane calls in this process cannot be interrupted, only ended with it
     let (done, waiting) = channel::<()>();
     std::thread::spawn(move || {

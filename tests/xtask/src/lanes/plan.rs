@@ -30,7 +30,8 @@ const ROOMS: &[(&str, Lane)] = &[
 ];
 
 /// Programs of a room that are in another lane than the room.
-const PROGRAMS: &[(&str, &str, Lane)] = &[("bessemer", "bmc", Lane::Bmc)];
+const PROGRAMS: &[(&str, &str, Lane)] =
+    &[("bessemer", "bmc", Lane::Bmc), ("bessemer-agent", "machines", Lane::Machines)];
 
 /// Tests in the reconcilers' sources are told apart by module: these are of hosts, the others of clusters. Those beside
 /// the sources are of several reconcilers together and stay together: libtest does not know their program by name.
@@ -118,6 +119,8 @@ mod tests {
             program("bessemer-new", Kind::Integration, "anything"),
             program("bessemer", Kind::Integration, "kubectl"),
             program("bessemer", Kind::Integration, "bmc"),
+            program("bessemer-agent", Kind::Integration, "machines"),
+            program("bessemer-agent", Kind::Integration, "node"),
             program("bessemer-reconcilers", Kind::Source, "bessemer_reconcilers"),
             program("bessemer-reconcilers", Kind::Integration, "first_light"),
         ];
@@ -134,6 +137,8 @@ mod tests {
                 vec![Lane::Unit],
                 vec![Lane::Api],
                 vec![Lane::Bmc],
+                vec![Lane::Machines],
+                vec![Lane::Agent],
                 vec![Lane::Hosts, Lane::Capi],
                 vec![Lane::Capi]
             ]
