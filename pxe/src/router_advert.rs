@@ -5,7 +5,8 @@
 //! settles it at once and configures nothing on anybody. Where IPv6 is served, it also says that addresses come by DHCPv6
 //! and which prefix is on the link, which DHCPv6 itself does not tell. No host takes an address by itself from it.
 //!
-//! Where another router advertises, this one is silent: it knows less. Another boot server that says the same is none.
+//! Where another router advertises, this one is silent: it knows less. Another boot server is none, whatever it says: each
+//! marks what it says, for two that are configured differently would silence each other otherwise.
 
 use std::io;
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -15,7 +16,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use crate::config::{Interface, SubnetV6};
 use crate::server::Parts;
@@ -30,6 +31,9 @@ const BY_DHCPV6: u8 = 0x80 | 0x40;
 const PREFIX_INFORMATION: u8 = 3;
 /// On the link; the flag for addresses that hosts make up (autonomous) is never set.
 const ON_LINK: u8 = 0x80;
+/// An option for experiments (RFC 4727, section 5.1.3), which hosts pass over as they must: of one unit of eight octets,
+/// with a word that no other experiment is likely to have.
+const MARK: [u8; 8] = [253, 1, b'b', b's', b's', b'm', b'e', b'r'];
 /// Section 6.2.1: AdvValidLifetime and AdvPreferredLifetime.
 const VALID: u32 = 2_592_000;
 const PREFERRED: u32 = 604_800;
@@ -63,6 +67,8 @@ enum Heard {
     /// Asked from no address, as OVMF does whatever address it has: the answer goes to everybody.
     SolicitedFromNowhere,
     ForeignRouter,
+    /// A boot server of ours that is configured in another way.
+    OtherOpinion,
     Nothing,
 }
 
@@ -77,6 +83,8 @@ struct RouterAdvertiser {
     interface: String,
     last_to_all: Option<Instant>,
     foreign_router_until: Option<Instant>,
+    /// Whether it was told that another boot server says something else.
+    told_of_other_opinion: bool,
 }
 
 impl RouterAdvertiser {
@@ -104,6 +112,7 @@ impl RouterAdvertiser {
             interface: interface.name.clone(),
             last_to_all: None,
             foreign_router_until: None,
+            told_of_other_opinion: false,
         })
     }
 
@@ -133,6 +142,12 @@ impl RouterAdvertiser {
                         info!(phase = "ra", router = %peer.ip(), why = "another router advertises", "silent from now on");
                     }
                     self.foreign_router_until = Some(Instant::now() + FOREIGN_ROUTER_LASTS);
+                }
+                Ok((Heard::OtherOpinion, peer)) => {
+                    if !std::mem::replace(&mut self.told_of_other_opinion, true) {
+                        let why = "another boot server advertises another prefix, router lifetime or use of DHCPv6";
+                        warn!(phase = "ra", server = %peer.ip(), why, "give both the same subnet and router lifetime");
+                    }
                 }
                 Ok((Heard::Nothing, _)) => {}
                 Err(error) => debug!(phase = "ra", %error, "receive failed"),
@@ -192,6 +207,7 @@ fn advertisement(on_link: Option<&SubnetV6>, router_lifetime: Duration) -> Vec<u
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&subnet.network.octets());
     }
+    out.extend_from_slice(&MARK);
     out
 }
 
@@ -202,28 +218,27 @@ fn judge(message: &[u8], from: Ipv6Addr, ours: &[u8]) -> Heard {
         Some(&SOLICITATION) if from.is_unspecified() => Heard::SolicitedFromNowhere,
         // Behind type, code and checksum.
         Some(&ADVERTISEMENT) if message.get(4..) == ours.get(4..) => Heard::Nothing,
-        Some(&ADVERTISEMENT) if from.is_unicast_link_local() && says_something(message) => Heard::ForeignRouter,
+        Some(&ADVERTISEMENT) if from.is_unicast_link_local() => heard_from_a_router(message),
         _ => Heard::Nothing,
     }
 }
 
-/// An advertisement without a router and without a prefix is a router's that leaves, or another boot server's on a link
-/// without IPv6: hosts learn nothing from it. One that is cut short is ignored (section 6.1.2).
-fn says_something(advertisement: &[u8]) -> bool {
-    let Some((head, mut options)) = advertisement.split_at_checked(16) else { return false };
-    if head.get(6..8) != Some(&[0, 0]) {
-        return true;
-    }
+/// An advertisement without a router and without a prefix is a router's that leaves: hosts learn nothing from it. One
+/// that is cut short is ignored (section 6.1.2).
+fn heard_from_a_router(advertisement: &[u8]) -> Heard {
+    let Some((head, mut options)) = advertisement.split_at_checked(16) else { return Heard::Nothing };
+    let mut says_something = head.get(6..8) != Some(&[0, 0]);
     while let [kind, len, ..] = options {
-        if *kind == PREFIX_INFORMATION {
-            return true;
+        let Some((option, rest)) = options.split_at_checked(usize::from(*len) * 8).filter(|_| *len != 0) else {
+            return Heard::Nothing;
+        };
+        if option == MARK {
+            return Heard::OtherOpinion;
         }
-        match options.get(usize::from(*len) * 8..) {
-            Some(rest) if *len != 0 => options = rest,
-            _ => return false,
-        }
+        says_something |= *kind == PREFIX_INFORMATION;
+        options = rest;
     }
-    false
+    if says_something { Heard::ForeignRouter } else { Heard::Nothing }
 }
 
 #[cfg(test)]
@@ -233,11 +248,11 @@ mod tests {
     #[test]
     fn only_what_is_said_on_the_link_counts() {
         let ours = advertisement(None, Duration::ZERO);
+        let theirs = advertisement(None, Duration::from_secs(1800));
         let (link, global) = ("fe80::5054:ff:fe00:1".parse().unwrap(), "2001:db8::1".parse().unwrap());
-        let router = advertisement(None, Duration::from_secs(1800));
-        // Not octet for octet what this server says.
-        let mut leaving = ours.clone();
-        leaving[4] = 64;
+        // Type to checksum, hop limit and flags, lifetime, times.
+        let router = [&[134, 0, 0, 0, 64, 0, 7, 8][..], &[0; 8]].concat();
+        let leaving = [&[134, 0, 0, 0, 64, 0, 0, 0][..], &[0; 8]].concat();
         let prefix = [PREFIX_INFORMATION, 4, 64, ON_LINK].into_iter().chain([0; 28]).collect::<Vec<_>>();
         for (message, from, expected) in [
             (&[133, 0, 0, 0, 0, 0, 0, 0][..], link, Heard::Solicited),
@@ -254,10 +269,18 @@ mod tests {
             (&[&leaving[..], &[25, 1, 0, 0, 0, 0, 0, 0]].concat(), link, Heard::Nothing),
             (&[&leaving[..], &[25, 0, 0, 0, 0, 0, 0, 0], &prefix].concat(), link, Heard::Nothing),
             (&[&leaving[..], &[25, 1, 0, 0, 0, 0, 0, 0], &prefix].concat(), link, Heard::ForeignRouter),
+            // A router whose last option has no end, or is longer than the message.
+            (&[&router[..], &[25, 0, 0, 0, 0, 0, 0, 0]].concat(), link, Heard::Nothing),
+            (&[&router[..], &[25, 2, 0, 0, 0, 0, 0, 0]].concat(), link, Heard::Nothing),
             (&[135, 0], link, Heard::Nothing),
             (&[], link, Heard::Nothing),
             // Another boot server of ours, with a checksum of its own.
             (&[&[134, 0, 7, 7], &ours[4..]].concat(), link, Heard::Nothing),
+            // One that is configured in another way.
+            (&theirs, link, Heard::OtherOpinion),
+            (&theirs, global, Heard::Nothing),
+            // Another experiment.
+            (&[&router[..], &[253, 1, 0, 0, 0, 0, 0, 0]].concat(), link, Heard::ForeignRouter),
         ] {
             assert_eq!(judge(message, from, &ours), expected, "{message:?} from {from}");
         }
@@ -274,12 +297,13 @@ mod tests {
         };
         let hex = |octets: Vec<u8>| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
         for (on_link, lifetime, expected) in [
-            (None, 0, "86000000000000000000000000000000"),
-            (None, 1800, "86000000000007080000000000000000"),
+            (None, 0, "86000000000000000000000000000000 fd01 6273736d6572"),
+            (None, 1800, "86000000000007080000000000000000 fd01 6273736d6572"),
             (
                 Some(&subnet),
                 0,
-                "860000000 0c0 0000 0000000000000000 03044080 00278d00 00093a80 00000000 fd770000000000000000000000000000",
+                "860000000 0c0 0000 0000000000000000 03044080 00278d00 00093a80 00000000 fd770000000000000000000000000000 \
+                 fd01 6273736d6572",
             ),
         ] {
             assert_eq!(hex(advertisement(on_link, Duration::from_secs(lifetime))), expected.replace(' ', ""));

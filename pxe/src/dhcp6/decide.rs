@@ -14,6 +14,7 @@ pub(super) mod status {
     pub(crate) const NO_ADDRESSES: u16 = 2;
     pub(crate) const NO_BINDING: u16 = 3;
     pub(crate) const NOT_ON_LINK: u16 = 4;
+    pub(crate) const USE_MULTICAST: u16 = 5;
     pub(crate) const NO_PREFIX: u16 = 6;
 }
 
@@ -57,8 +58,13 @@ pub(super) fn server_duid(subnets: &[SubnetV6]) -> Vec<u8> {
     [&[0, 4], uuid.as_bytes().as_slice()].concat()
 }
 
-/// Why a request is not looked at further (RFC 8415, section 16). `None`: it may deserve an answer.
-pub(super) fn not_for_us(request: &Message, server_duid: &[u8]) -> Option<&'static str> {
+/// Why a request is not looked at further (RFC 8415, section 16). `None`: it may deserve an answer. `direct` is one that
+/// a client sent to this server's own address.
+pub(super) fn not_for_us(request: &Message, server_duid: &[u8], direct: bool) -> Option<&'static str> {
+    let to_all = matches!(request.kind, Kind::Solicit | Kind::Confirm | Kind::Rebind | Kind::InformationRequest);
+    if direct && to_all {
+        return Some("sent to one server where it is for all");
+    }
     let named = request.options.get(code::SERVER_ID);
     let (must_name, may_name) = match request.kind {
         Kind::Solicit | Kind::Confirm | Kind::Rebind => (false, false),
@@ -138,6 +144,14 @@ pub(super) fn confirm(request: &Message, subnet: &SubnetV6, server_duid: &[u8]) 
 pub(super) fn noted(request: &Message, server_duid: &[u8]) -> Message {
     let mut answer = begin(request, Kind::Reply, server_duid);
     answer.options.push(code::STATUS, status_option(status::SUCCESS, "noted"));
+    answer
+}
+
+/// The answer to a request that was sent to this server's own address, which no client is ever told it may (sections
+/// 18.3.2, 18.3.4, 18.3.7, 18.3.8).
+pub(super) fn use_multicast(request: &Message, server_duid: &[u8]) -> Message {
+    let mut answer = begin(request, Kind::Reply, server_duid);
+    answer.options.push(code::STATUS, status_option(status::USE_MULTICAST, "ask by multicast"));
     answer
 }
 

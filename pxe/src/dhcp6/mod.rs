@@ -2,26 +2,24 @@
 //! interface. Addresses come from the directory, which stores them before they are told.
 //!
 //! `packet` and `options` know octets and relay agents, `client` knows firmware, `decide` is the pure rule from a request
-//! and the directory's answers to a reply or a reason for silence, `server` moves packets.
+//! and the directory's answers to a reply or a reason for silence, `socket` knows the kernel, `server` moves packets.
 
 mod client;
 mod decide;
 mod options;
 mod packet;
 mod server;
+mod socket;
 
-use std::io;
-use std::net::{Ipv6Addr, SocketAddr, SocketAddrV4};
+use std::net::{Ipv6Addr, SocketAddrV4};
 use std::sync::Arc;
-
-use socket2::{Domain, Protocol, Socket, Type};
-use tokio::net::UdpSocket;
 
 use crate::config::Config;
 use crate::dhcp::{Programs, Sources};
 use crate::error::Error;
 use crate::server::Parts;
 use server::Server;
+use socket::Socket;
 
 pub use options::Options;
 pub use packet::{DecodeError, Envelope, Kind, Message, RelayHeader};
@@ -45,7 +43,10 @@ pub fn fuzz(datagram: &[u8]) {
         valid: std::time::Duration::from_secs(60),
     };
     let request = &envelope.message;
-    let _ = decide::not_for_us(request, &[1, 2, 3]);
+    for direct in [false, true] {
+        let _ = decide::not_for_us(request, &[1, 2, 3], direct);
+    }
+    let _ = decide::use_multicast(request, &[1, 2, 3]);
     let address = decide::Granted::Address(Ipv6Addr::LOCALHOST);
     let granted: Vec<_> = decide::associations(request).into_iter().map(|association| (association, address)).collect();
     let facts =
@@ -57,8 +58,6 @@ pub fn fuzz(datagram: &[u8]) {
 
 const SERVER_PORT: u16 = 547;
 const CLIENT_PORT: u16 = 546;
-/// All_DHCP_Relay_Agents_and_Servers, and All_DHCP_Servers, which relay agents may use.
-const GROUPS: [Ipv6Addr; 2] = [Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2), Ipv6Addr::new(0xff05, 0, 0, 0, 0, 0, 1, 3)];
 
 /// Serves each interface that has an IPv6 address and a subnet. Boot files are on the same port as over IPv4: `http` says
 /// where those are.
@@ -69,7 +68,7 @@ pub(crate) fn start(parts: &mut Parts, http: &[SocketAddrV4]) -> Result<(), Erro
     let config: Arc<Config> = parts.config.clone();
     for (interface, http) in config.interfaces.iter().zip(http) {
         let Some(address) = interface.v6.address.filter(|_| !interface.v6.subnets.is_empty()) else { continue };
-        let socket = socket(&interface.name).map_err(|error| {
+        let socket = Socket::bind(&interface.name).map_err(|error| {
             Error::listen("DHCPv6", "UDP", (Ipv6Addr::UNSPECIFIED, SERVER_PORT).into(), &interface.name, error)
         })?;
         let server = Server {
@@ -86,17 +85,4 @@ pub(crate) fn start(parts: &mut Parts, http: &[SocketAddrV4]) -> Result<(), Erro
         parts.tasks.spawn(server.run(parts.cancel.clone()));
     }
     Ok(())
-}
-
-fn socket(interface: &str) -> io::Result<UdpSocket> {
-    let socket = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP))?;
-    socket.set_only_v6(true)?;
-    socket.bind_device(Some(interface.as_bytes()))?;
-    let index = rustix::net::netdevice::name_to_index(&socket, interface)?;
-    for group in &GROUPS {
-        socket.join_multicast_v6(group, index)?;
-    }
-    socket.set_nonblocking(true)?;
-    socket.bind(&SocketAddr::from((Ipv6Addr::UNSPECIFIED, SERVER_PORT)).into())?;
-    UdpSocket::from_std(socket.into())
 }

@@ -1,10 +1,9 @@
 //! The DHCPv6 socket of one interface: packets in, questions to the directory, packets out.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, Ipv6Addr, SocketAddrV6};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
@@ -13,6 +12,7 @@ use super::client::{identify, link, phase};
 use super::decide::{self, Facts, Granted, associations};
 use super::options::{Association, code};
 use super::packet::{Envelope, Kind, Message};
+use super::socket::{Arrival, Socket};
 use super::{CLIENT_PORT, SERVER_PORT};
 use crate::client::ClientIdentity;
 use crate::config::SubnetV6;
@@ -30,7 +30,7 @@ const LONGEST_MESSAGE: usize = 4096;
 
 /// The DHCPv6 server of one interface.
 pub(super) struct Server {
-    pub(super) socket: UdpSocket,
+    pub(super) socket: Socket,
     pub(super) interface: Arc<str>,
     /// The subnet of the interface's own link.
     pub(super) on_link: Option<SubnetV6>,
@@ -67,11 +67,11 @@ impl Server {
             tokio::select! {
                 () = cancel.cancelled() => return,
                 Some(_) = exchanges.join_next() => {}
-                received = server.socket.recv_from(&mut buffer) => match received {
-                    Ok((len, SocketAddr::V6(peer))) if exchanges.len() < IN_FLIGHT => {
-                        if let Some(envelope) = server.read(buffer.get(..len).unwrap_or_default(), *peer.ip()) {
+                received = server.socket.receive(&mut buffer) => match received {
+                    Ok((len, arrival)) if exchanges.len() < IN_FLIGHT => {
+                        if let Some(envelope) = server.read(buffer.get(..len).unwrap_or_default(), arrival) {
                             let server = server.clone();
-                            exchanges.spawn(async move { server.exchange(envelope, peer).await });
+                            exchanges.spawn(async move { server.exchange(envelope, arrival).await });
                         }
                     }
                     Ok(_) => server.observer.metrics.trouble(Protocol::Dhcp6, Trouble::Busy),
@@ -81,7 +81,8 @@ impl Server {
         }
     }
 
-    fn read(&self, datagram: &[u8], peer: Ipv6Addr) -> Option<Envelope> {
+    fn read(&self, datagram: &[u8], arrival: Arrival) -> Option<Envelope> {
+        let peer = *arrival.peer.ip();
         let envelope = match Envelope::decode(datagram) {
             Ok(envelope) => envelope,
             Err(why) => {
@@ -94,18 +95,19 @@ impl Server {
             self.observer.metrics.trouble(Protocol::Dhcp6, Trouble::Flood);
             return None;
         }
-        if let Some(why) = decide::not_for_us(&envelope.message, &self.duid) {
+        if let Some(why) = decide::not_for_us(&envelope.message, &self.duid, is_direct(&envelope, arrival)) {
             debug!(protocol = "dhcp6", %peer, kind = %envelope.message.kind, why, "ignored");
             return None;
         }
         Some(envelope)
     }
 
-    async fn exchange(&self, envelope: Envelope, peer: SocketAddrV6) {
-        let (phase, client, mut done) = self.respond(&envelope, *peer.ip()).await;
+    async fn exchange(&self, envelope: Envelope, arrival: Arrival) {
+        let peer = arrival.peer;
+        let (phase, client, mut done) = self.respond(&envelope, arrival).await;
         if let Some(reply) = &done.reply {
             let to = destination(&envelope, peer);
-            if let Err(error) = self.socket.send_to(&envelope.wrap(reply), to).await {
+            if let Err(error) = self.socket.send(&envelope.wrap(reply), to).await {
                 self.observer.metrics.trouble(Protocol::Dhcp6, Trouble::NotSent);
                 done = Done { reply: None, answer: Answer::Failed, why: Some(format!("to {to}: {error}")) };
             }
@@ -124,11 +126,16 @@ impl Server {
         });
     }
 
-    async fn respond(&self, envelope: &Envelope, peer: Ipv6Addr) -> (Phase, Option<ClientIdentity>, Done) {
+    async fn respond(&self, envelope: &Envelope, arrival: Arrival) -> (Phase, Option<ClientIdentity>, Done) {
         let request = &envelope.message;
         let phase = phase(&request.options);
-        let client = identify(envelope, peer, self.interface.clone());
+        let client = identify(envelope, *arrival.peer.ip(), self.interface.clone());
         let done = match (self.subnet(envelope), &client) {
+            _ if is_direct(envelope, arrival) => Done {
+                reply: Some(decide::use_multicast(request, &self.duid)),
+                answer: Answer::Refused { code: Some(decide::status::USE_MULTICAST) },
+                why: Some("sent to this server's address, not to the group".into()),
+            },
             (None, _) => {
                 self.observer.metrics.trouble(Protocol::Dhcp6, Trouble::ForeignRelay);
                 Done { reply: None, answer: Answer::Dropped, why: Some("no subnet of this link is served".into()) }
@@ -308,6 +315,11 @@ impl Server {
         let file = self.programs.boot_file(phase, client.arch, target)?;
         Ok(file.map(|file| if file.contains("://") { file } else { format!("tftp://[{}]/{file}", self.address) }))
     }
+}
+
+/// Relay agents may send to a server's address, clients may not.
+fn is_direct(envelope: &Envelope, arrival: Arrival) -> bool {
+    envelope.relays.is_empty() && !arrival.multicast
 }
 
 /// Whose rate a request is counted to: the neighbour that sent it, or the client behind a relay agent, which sends for

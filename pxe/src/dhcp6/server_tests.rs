@@ -65,7 +65,7 @@ impl HostDirectory for OneHost {
     }
 }
 
-async fn server(host: Arc<OneHost>) -> Server {
+fn server(host: Arc<OneHost>) -> Server {
     let subnet = |network: &str| SubnetV6 {
         network: network.parse().unwrap(),
         prefix: 64,
@@ -76,7 +76,7 @@ async fn server(host: Arc<OneHost>) -> Server {
     let subnets = vec![subnet("fd77::"), subnet("fd78::")];
     let address: Ipv6Addr = "fd77::1".parse().unwrap();
     Server {
-        socket: UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).await.unwrap(),
+        socket: Socket::unused(),
         interface: "br0".into(),
         on_link: subnets.first().cloned(),
         subnets,
@@ -88,18 +88,26 @@ async fn server(host: Arc<OneHost>) -> Server {
     }
 }
 
+/// As clients and relay agents send.
+fn to_the_group(peer: &str) -> Arrival {
+    Arrival { peer: SocketAddrV6::new(peer.parse().unwrap(), CLIENT_PORT, 0, 4), multicast: true }
+}
+
 fn octets(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
+fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
 async fn play(name: &str) -> Arc<OneHost> {
     let host = Arc::new(OneHost { target: Mutex::new(BootTarget::Nothing), given_back: Mutex::default() });
-    let server = server(host.clone()).await;
+    let server = server(host.clone());
     let path = format!("{}/tests/golden/dhcp6-{name}.hex", env!("CARGO_MANIFEST_DIR"));
     let mut answer = None;
     for line in std::fs::read_to_string(&path).unwrap().lines() {
-        let hex = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
         match line.split_once(' ').unwrap_or((line, "")) {
             ("#", _) => {}
             ("target", target) => {
@@ -111,7 +119,7 @@ async fn play(name: &str) -> Arc<OneHost> {
                 }
             }
             (">", heard) => {
-                let peer = "fe80::77".parse().unwrap();
+                let peer = to_the_group("fe80::77");
                 answer = match server.read(&octets(heard), peer) {
                     None => None,
                     Some(envelope) => {
@@ -146,8 +154,8 @@ async fn conversations_are_exact_to_the_octet() {
 #[tokio::test]
 async fn a_second_association_gets_no_address() {
     let host = Arc::new(OneHost { target: Mutex::new(BootTarget::LocalDisk), given_back: Mutex::default() });
-    let server = server(host).await;
-    let peer = "fe80::77".parse().unwrap();
+    let server = server(host);
+    let peer = to_the_group("fe80::77");
     let solicit =
         "01cafe01 0001000a 00030001 525400000001 0003000c 00000007 0000000000000000 0003000c 00000008 0000000000000000";
     let envelope = server.read(&octets(solicit), peer).unwrap();
@@ -160,14 +168,46 @@ async fn a_second_association_gets_no_address() {
     assert_eq!(associations[1][..18], octets("00000008 0000000000000000 000d0014 0002")[..]);
 }
 
+/// RFC 8415, section 16, and 18.3.2 and the like for those that name this server.
+#[tokio::test]
+async fn what_a_client_sends_to_the_servers_own_address_is_ignored_or_sent_to_the_group() {
+    let host = Arc::new(OneHost { target: Mutex::new(BootTarget::LocalDisk), given_back: Mutex::default() });
+    let server = server(host.clone());
+    let group = to_the_group("fe80::77");
+    let direct = Arrival { multicast: false, ..group };
+    let client = "0001000a 00030001 525400000001";
+    let ours = "00020012 0004 000102030405060708090a0b0c0d0e0f";
+    let address = "0003000c 00000007 0000000000000000";
+    let message =
+        |kind: u8, named: &str, association: &str| octets(&format!("{kind:02x}cafe01{client}{named}{association}"));
+    for (kind, named, association) in [(1, "", address), (4, "", address), (6, "", address), (11, "", "")] {
+        let message = message(kind, named, association);
+        assert!(server.read(&message, group).is_some(), "{kind}");
+        assert!(server.read(&message, direct).is_none(), "{kind}");
+        // A relay agent may.
+        let header = format!("0c00{}{}0009{:04x}", "00".repeat(16), "00".repeat(16), message.len());
+        assert!(server.read(&[octets(&header), message].concat(), direct).is_some(), "{kind}");
+    }
+    let leased = "00030028 00000007 0000000000000000 00050018 fd770000000000000000000000010001 0000000000000000";
+    for kind in [3, 5, 8, 9] {
+        let envelope = server.read(&message(kind, ours, leased), direct).unwrap();
+        let (.., done) = server.respond(&envelope, direct).await;
+        // Reply, both identities, status 5: nothing else.
+        let expected = format!("07cafe01{client}{ours}000d0012 0005 {}", hex(b"ask by multicast"));
+        assert_eq!(hex(&done.reply.unwrap().encode()), hex(&octets(&expected)), "{kind}");
+        assert_eq!(done.answer, Answer::Refused { code: Some(5) });
+    }
+    assert_eq!(*host.given_back.lock().unwrap(), []);
+}
+
 #[tokio::test]
 async fn a_flood_of_one_neighbour_is_counted_and_others_are_read() {
     let host = Arc::new(OneHost { target: Mutex::new(BootTarget::LocalDisk), given_back: Mutex::default() });
-    let server = server(host).await;
+    let server = server(host);
     let read = |peer: &str, duid: u16, relay: &str| {
         let message =
             format!("{relay}01cafe01 0001000a 00030001 52540000{duid:04x} 0003000c 00000007 0000000000000000");
-        server.read(&octets(&message), peer.parse().unwrap()).is_some()
+        server.read(&octets(&message), to_the_group(peer)).is_some()
     };
     // Whatever it calls itself.
     let loud = (0..1000).filter(|duid| read("fe80::77", *duid, "")).count();
