@@ -10,6 +10,8 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
+use crate::file::FileError;
+
 /// Names the folder of the cache; without it `$XDG_CACHE_HOME/bessemer`, then `~/.cache/bessemer`.
 pub const CACHE_VARIABLE: &str = "BESSEMER_CACHE";
 
@@ -20,22 +22,15 @@ pub enum CacheError {
     #[error("no folder for the build cache: set BESSEMER_CACHE, XDG_CACHE_HOME or HOME")]
     NoFolder,
     /// A file operation failed.
-    #[error("build cache: {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// On which file or folder.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    #[error("build cache: {0}")]
+    File(#[from] FileError),
 }
 
 impl CacheError {
     /// For `map_err`: names what was tried on which path.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { action, path, source }
+        let failed = FileError::io(action, path);
+        move |source| Self::File(failed(source))
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use crate::file::FileError;
 use crate::tool::{Tool, ToolError};
 
 /// What the tools of this room belong to.
@@ -24,22 +24,8 @@ pub enum FatError {
     #[error(transparent)]
     Tool(#[from] ToolError),
     /// A file operation failed.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
-}
-
-impl FatError {
-    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { action, path, source }
-    }
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// What a file in it holds.
@@ -57,8 +43,8 @@ pub(crate) fn write(
     label: &str,
     files: &[(&str, Content<'_>)],
 ) -> Result<(), FatError> {
-    let file = File::create(path).map_err(FatError::io("create", path))?;
-    file.set_len(size).map_err(FatError::io("size", path))?;
+    let file = File::create(path).map_err(FileError::io("create", path))?;
+    file.set_len(size).map_err(FileError::io("size", path))?;
     // Firmware wants FAT32 on a disk. It has at least 65,525 clusters, which are sectors at the smallest.
     let kind: &[&str] = if size / sector >= 66_000 { &["-F", "32"] } else { &[] };
     Tool::new("mkfs.vfat", LIMIT)
@@ -66,7 +52,7 @@ pub(crate) fn write(
         .args(kind)
         .arg(path)
         .run()?;
-    let scratch = tempfile::tempdir().map_err(FatError::io("create", &std::env::temp_dir()))?;
+    let scratch = tempfile::tempdir().map_err(FileError::io("create", &std::env::temp_dir()))?;
     let mut made = BTreeSet::new();
     for (name, content) in files {
         for (end, _) in name.match_indices('/') {
@@ -79,7 +65,7 @@ pub(crate) fn write(
             Content::File(source) => source.to_path_buf(),
             Content::Bytes(bytes) => {
                 let source = scratch.path().join("content");
-                fs::write(&source, bytes).map_err(FatError::io("write", &source))?;
+                fs::write(&source, bytes).map_err(FileError::io("write", &source))?;
                 source
             }
         };

@@ -4,11 +4,11 @@
 //! has an agent without a controller, which switches the host off again.
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::fat::{self, Content, FatError};
+use crate::file::FileError;
 use crate::ramdisk::Ramdisk;
 use crate::tool::{self, Tool, ToolError};
 
@@ -63,22 +63,8 @@ pub enum IsoError {
     #[error(transparent)]
     Fat(#[from] FatError),
     /// A file operation failed.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
-}
-
-impl IsoError {
-    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { action, path, source }
-    }
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// Builds the ISO; gives its length in bytes.
@@ -88,27 +74,27 @@ pub fn build(spec: &IsoSpec<'_>) -> Result<u64, IsoError> {
     }
     tool::check(&TOOLS)?;
     tool::check(&fat::TOOLS)?;
-    let scratch = tempfile::tempdir().map_err(IsoError::io("create", &std::env::temp_dir()))?;
+    let scratch = tempfile::tempdir().map_err(FileError::io("create", &std::env::temp_dir()))?;
     let root = scratch.path().join("root");
-    fs::create_dir_all(root.join("boot")).map_err(IsoError::io("create", &root))?;
+    fs::create_dir_all(root.join("boot")).map_err(FileError::io("create", &root))?;
     for (from, to) in [(&spec.ramdisk.vmlinuz, "boot/vmlinuz"), (&spec.ramdisk.initrd, "boot/initrd")] {
-        fs::copy(from, root.join(to)).map_err(IsoError::io("copy", from))?;
+        fs::copy(from, root.join(to)).map_err(FileError::io("copy", from))?;
     }
     let slot = root.join(SLOT);
-    fs::write(&slot, empty_slot(SLOT_LENGTH)).map_err(IsoError::io("write", &slot))?;
+    fs::write(&slot, empty_slot(SLOT_LENGTH)).map_err(FileError::io("write", &slot))?;
     let commands = scratch.path().join("commands");
     let content = format!(
         "search --no-floppy --set=root --file /{SLOT}\nlinux /boot/vmlinuz {}\ninitrd /boot/initrd /{SLOT}\nboot\n",
         spec.cmdline
     );
-    fs::write(&commands, content).map_err(IsoError::io("write", &commands))?;
+    fs::write(&commands, content).map_err(FileError::io("write", &commands))?;
     grub("i386-pc-eltorito", &["biosdisk"], &commands, &root.join("boot/bios.img"))?;
     let loader = scratch.path().join("loader.efi");
     grub("x86_64-efi", &[], &commands, &loader)?;
     let esp = scratch.path().join("esp");
     efi_partition(&esp, &loader)?;
     join(&root, &esp, spec.out)?;
-    Ok(fs::metadata(spec.out).map_err(IsoError::io("measure", spec.out))?.len())
+    Ok(fs::metadata(spec.out).map_err(FileError::io("measure", spec.out))?.len())
 }
 
 /// The slot before it is replaced.
@@ -133,7 +119,7 @@ fn grub(format: &str, more: &[&str], commands: &Path, out: &Path) -> Result<(), 
 
 fn efi_partition(path: &Path, loader: &Path) -> Result<(), IsoError> {
     const MIB: u64 = 1 << 20;
-    let loader_size = fs::metadata(loader).map_err(IsoError::io("measure", loader))?.len();
+    let loader_size = fs::metadata(loader).map_err(FileError::io("measure", loader))?.len();
     let size = (loader_size + MIB).next_multiple_of(MIB);
     fat::write(path, size, 512, "BESSEMER", &[("EFI/BOOT/BOOTX64.EFI", Content::File(loader))])?;
     Ok(())

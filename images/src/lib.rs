@@ -3,6 +3,7 @@
 
 pub mod cache;
 mod fat;
+mod file;
 pub mod iso;
 pub mod os;
 pub mod ramdisk;
@@ -10,4 +11,5 @@ mod tool;
 pub mod uki;
 
 pub use fat::FatError;
+pub use file::FileError;
 pub use tool::ToolError;

@@ -4,9 +4,9 @@
 //! Sources: Microsoft's "PE Format", the UAPI group's UKI specification.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::file::FileError;
 use crate::ramdisk::Ramdisk;
 
 /// Where Debian's `systemd-boot-efi` has the stub for x86-64.
@@ -38,23 +38,13 @@ pub enum UkiError {
     #[error("section {0} makes the image larger than 4 GiB")]
     TooLarge(&'static str),
     /// A file operation failed.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// Builds the image; gives its length in bytes.
 pub fn build(spec: &UkiSpec<'_>) -> Result<u64, UkiError> {
-    let read = |path: &Path| {
-        let failed = |source| UkiError::Io { action: "read", path: path.to_owned(), source };
-        fs::read(path).map_err(failed)
-    };
+    let read = |path: &Path| fs::read(path).map_err(FileError::io("read", path));
     if !spec.stub.is_file() {
         return Err(UkiError::NoStub(spec.stub.to_owned()));
     }
@@ -74,11 +64,7 @@ pub fn build(spec: &UkiSpec<'_>) -> Result<u64, UkiError> {
             (".initrd", &initrd),
         ],
     )?;
-    fs::write(spec.out, &image).map_err(|source| UkiError::Io {
-        action: "write",
-        path: spec.out.to_owned(),
-        source,
-    })?;
+    fs::write(spec.out, &image).map_err(FileError::io("write", spec.out))?;
     Ok(image.len() as u64)
 }
 

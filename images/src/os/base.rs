@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::OsImageSpec;
 use super::error::OsImageError;
 use crate::cache::Fingerprint;
+use crate::file::FileError;
 use crate::tool::Tool;
 
 /// Settings and units.
@@ -68,10 +69,10 @@ pub(super) fn systemctl(root: &Path, verb: &str, units: &[&str]) -> Result<(), O
 }
 
 /// Writes a file of the root, with its folders.
-pub(super) fn write(path: &Path, content: &str, mode: u32) -> Result<(), OsImageError> {
+pub(super) fn write(path: &Path, content: &str, mode: u32) -> Result<(), FileError> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(OsImageError::io("create", folder))?;
+        fs::create_dir_all(folder).map_err(FileError::io("create", folder))?;
     }
-    fs::write(path, content).map_err(OsImageError::io("write", path))?;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(OsImageError::io("set the mode of", path))
+    fs::write(path, content).map_err(FileError::io("write", path))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(FileError::io("set the mode of", path))
 }

@@ -12,6 +12,7 @@ use super::layout::{self, Layout};
 use super::root::{self, Root};
 use super::{OsImageSpec, grub, text};
 use crate::fat::{self, Content};
+use crate::file::FileError;
 use crate::tool::Tool;
 
 /// Changes when this code makes another disk from the same inputs.
@@ -27,12 +28,11 @@ const MIB: u64 = 1 << 20;
 /// Makes the disk `disk` from the stage `root`; `scratch` is for what lies between.
 pub(super) fn build(spec: &OsImageSpec, root: &Root, disk: &Path, scratch: &Path) -> Result<(), OsImageError> {
     let id = root::disk_id(spec);
-    let length = fs::metadata(&root.file_system).map_err(OsImageError::io("measure", &root.file_system))?.len();
+    let length = fs::metadata(&root.file_system).map_err(FileError::io("measure", &root.file_system))?.len();
     let layout = Layout::new(id, spec.sector, length.div_ceil(MIB))?;
-    let mut file = File::create_new(disk).map_err(OsImageError::io("create", disk))?;
-    let write =
-        |file: &File, bytes: &[u8], at: u64| file.write_all_at(bytes, at).map_err(OsImageError::io("write", disk));
-    file.set_len(layout.disk_size()).map_err(OsImageError::io("size", disk))?;
+    let mut file = File::create_new(disk).map_err(FileError::io("create", disk))?;
+    let write = |file: &File, bytes: &[u8], at: u64| file.write_all_at(bytes, at).map_err(FileError::io("write", disk));
+    file.set_len(layout.disk_size()).map_err(FileError::io("size", disk))?;
     write(&file, &layout.primary(spec.active_flag), 0)?;
     let (at, backup) = layout.backup();
     write(&file, &backup, at)?;
@@ -46,7 +46,7 @@ pub(super) fn build(spec: &OsImageSpec, root: &Root, disk: &Path, scratch: &Path
     let cmdline = format!("root=PARTUUID={} rw {}", layout::root_id(id), spec.cmdline);
     boot_partition(root, &esp, esp_length, spec.sector.bytes(), &cmdline)?;
     place(&esp, &mut file, esp_at, disk)?;
-    fs::remove_file(&esp).map_err(OsImageError::io("remove", &esp))?;
+    fs::remove_file(&esp).map_err(FileError::io("remove", &esp))?;
     place(&root.file_system, &mut file, layout.root_offset(), disk)?;
     drop(file);
     if let Some(agent) = &spec.agent {
@@ -72,19 +72,19 @@ fn boot_partition(root: &Root, esp: &Path, length: u64, sector: u64, cmdline: &s
 
 /// Copies `source` to `offset` of the disk, leaving its empty parts out.
 fn place(source: &Path, target: &mut File, offset: u64, disk: &Path) -> Result<(), OsImageError> {
-    let mut file = File::open(source).map_err(OsImageError::io("open", source))?;
-    target.seek(SeekFrom::Start(offset)).map_err(OsImageError::io("seek", disk))?;
+    let mut file = File::open(source).map_err(FileError::io("open", source))?;
+    target.seek(SeekFrom::Start(offset)).map_err(FileError::io("seek", disk))?;
     let empty = vec![0; MIB as usize];
     let mut block = empty.clone();
     loop {
-        let count = file.read(&mut block).map_err(OsImageError::io("read", source))?;
+        let count = file.read(&mut block).map_err(FileError::io("read", source))?;
         let Some(bytes) = block.get(..count).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
         let outcome: io::Result<()> = if empty.starts_with(bytes) {
             target.seek(SeekFrom::Current(count as i64)).map(drop)
         } else {
             target.write_all(bytes)
         };
-        outcome.map_err(OsImageError::io("write", disk))?;
+        outcome.map_err(FileError::io("write", disk))?;
     }
 }
 
@@ -96,13 +96,13 @@ fn install(agent: &Path, disk: &Path, offset: u64, scratch: &Path) -> Result<(),
          set_inode_field {AGENT} uid 0\nset_inode_field {AGENT} gid 0\n",
         text(agent)
     );
-    fs::write(&commands, content).map_err(OsImageError::io("write", &commands))?;
+    fs::write(&commands, content).map_err(FileError::io("write", &commands))?;
     let root = format!("{}?offset={offset}", text(disk));
     Tool::new("debugfs", LIMIT).arg("-w").arg("-f").arg(&commands).arg(&root).run()?;
-    fs::remove_file(&commands).map_err(OsImageError::io("remove", &commands))?;
+    fs::remove_file(&commands).map_err(FileError::io("remove", &commands))?;
     // debugfs reports success whatever its commands did.
     let listing = Tool::new("debugfs", LIMIT).arg("-R").arg(format!("stat {AGENT}")).arg(&root).run()?;
-    let size = fs::metadata(agent).map_err(OsImageError::io("measure", agent))?.len();
+    let size = fs::metadata(agent).map_err(FileError::io("measure", agent))?.len();
     let complete =
         listing.contains("Mode:  0755") && listing.lines().any(|line| line.ends_with(&format!("Size: {size}")));
     if complete { Ok(()) } else { Err(OsImageError::Absent(format!("whole {AGENT}; debugfs says:\n{listing}"))) }

@@ -1,10 +1,10 @@
 //! What can go wrong while an image is built, in words for whoever ran the command.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::cache::CacheError;
 use crate::fat::FatError;
+use crate::file::FileError;
 use crate::tool::ToolError;
 
 /// Why there is no image.
@@ -30,15 +30,8 @@ pub enum OsImageError {
     #[error(transparent)]
     Fat(#[from] FatError),
     /// A file operation failed.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// On which file or folder.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A file that the root file system must have is not there.
     #[error("the root file system has no {0}")]
     Absent(String),
@@ -51,12 +44,4 @@ pub enum OsImageError {
     /// The cache failed.
     #[error(transparent)]
     Cache(#[from] CacheError),
-}
-
-impl OsImageError {
-    /// For `map_err`: names what was tried on which path.
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { action, path, source }
-    }
 }

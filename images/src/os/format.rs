@@ -12,6 +12,7 @@ use super::OsImage;
 use super::error::OsImageError;
 use super::layout::Sector;
 use crate::cache::hex;
+use crate::file::FileError;
 use crate::tool::Tool;
 
 const FACTS: &str = "image.json";
@@ -55,7 +56,7 @@ impl Format {
 /// Turns `raw`, which is used up, into `format` in the folder `partial`.
 pub(super) fn build(raw: &Path, format: Format, partial: &Path) -> Result<(), OsImageError> {
     let image = partial.join(format!("image.{}", format.extension()));
-    let raw_size = fs::metadata(raw).map_err(OsImageError::io("measure", raw))?.len();
+    let raw_size = fs::metadata(raw).map_err(FileError::io("measure", raw))?.len();
     match format {
         Format::Raw => {}
         Format::Qcow2 => {
@@ -72,18 +73,19 @@ pub(super) fn build(raw: &Path, format: Format, partial: &Path) -> Result<(), Os
             // It puts its output beside its input.
             Tool::new("xz", LIMIT).args(["-3", "-T0", "--keep"]).arg(raw).run()?;
             let made = raw.with_extension("raw.xz");
-            fs::rename(&made, &image).map_err(OsImageError::io("move", &made))?;
+            fs::rename(&made, &image).map_err(FileError::io("move", &made))?;
         }
     }
     if format == Format::Raw {
-        fs::rename(raw, &image).map_err(OsImageError::io("move", raw))?;
+        fs::rename(raw, &image).map_err(FileError::io("move", raw))?;
     } else {
-        fs::remove_file(raw).map_err(OsImageError::io("remove", raw))?;
+        fs::remove_file(raw).map_err(FileError::io("remove", raw))?;
     }
-    let (sha256, sha512, size) = digests(&image).map_err(OsImageError::io("read", &image))?;
+    let (sha256, sha512, size) = digests(&image).map_err(FileError::io("read", &image))?;
     let facts = partial.join(FACTS);
     let content = serde_json::to_vec(&Facts { sha256, sha512, size, raw_size }).unwrap_or_default();
-    fs::write(&facts, content).map_err(OsImageError::io("write", &facts))
+    fs::write(&facts, content).map_err(FileError::io("write", &facts))?;
+    Ok(())
 }
 
 /// What a cache entry knows of its image.
@@ -116,9 +118,8 @@ fn digests(path: &Path) -> io::Result<(String, String, u64)> {
 /// The image in the finished cache entry `entry`.
 pub(super) fn read(entry: &Path, format: Format, sector: Sector) -> Result<OsImage, OsImageError> {
     let facts = entry.join(FACTS);
-    let content = fs::read(&facts).map_err(OsImageError::io("read", &facts))?;
-    let facts: Facts =
-        serde_json::from_slice(&content).map_err(|error| OsImageError::io("read", &facts)(error.into()))?;
+    let content = fs::read(&facts).map_err(FileError::io("read", &facts))?;
+    let facts: Facts = serde_json::from_slice(&content).map_err(|error| FileError::io("read", &facts)(error.into()))?;
     Ok(OsImage {
         path: entry.join(format!("image.{}", format.extension())),
         format,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::error::OsImageError;
 use super::layout::ESP_NUMBER;
+use crate::file::FileError;
 use crate::tool::Tool;
 
 /// The program and the files that it puts together.
@@ -50,9 +51,9 @@ pub(super) fn make((offset, length): (u64, u64), scratch: &Path) -> Result<Grub,
         .arg(&core)
         .args(MODULES)
         .run()?;
-    let boot = fs::read(BOOT_SECTOR).map_err(OsImageError::io("read", Path::new(BOOT_SECTOR)))?;
-    let second_stage = fs::read(&core).map_err(OsImageError::io("read", &core))?;
-    fs::remove_file(&core).map_err(OsImageError::io("remove", &core))?;
+    let boot = fs::read(BOOT_SECTOR).map_err(FileError::io("read", Path::new(BOOT_SECTOR)))?;
+    let second_stage = fs::read(&core).map_err(FileError::io("read", &core))?;
+    fs::remove_file(&core).map_err(FileError::io("remove", &core))?;
     if second_stage.len() as u64 > length {
         return Err(OsImageError::Layout(format!("GRUB has {} bytes and its partition {length}", second_stage.len())));
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::error::OsImageError;
 use super::{Format, grub};
+use crate::file::FileError;
 use crate::{fat, tool};
 
 /// Tool, Debian package that has it.
@@ -29,7 +30,7 @@ pub(super) fn check(cache: &Path, format: Format) -> Result<(), OsImageError> {
         tool::check(tools)?;
     }
     let space =
-        rustix::fs::statvfs(cache).map_err(|errno| OsImageError::io("measure", cache)(std::io::Error::from(errno)))?;
+        rustix::fs::statvfs(cache).map_err(|errno| FileError::io("measure", cache)(std::io::Error::from(errno)))?;
     let free_mib = space.f_bavail.saturating_mul(space.f_frsize) >> 20;
     if free_mib < NEEDED_MIB {
         return Err(OsImageError::NoSpace { path: cache.to_owned(), free_mib, needed_mib: NEEDED_MIB });

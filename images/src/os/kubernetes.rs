@@ -10,6 +10,7 @@ use super::error::OsImageError;
 use super::oci::{self, Entry, Image};
 use super::{Kubernetes, base, libraries, text};
 use crate::cache::Fingerprint;
+use crate::file::FileError;
 use crate::tool::Tool;
 
 /// Changes when this code builds another root from the same inputs.
@@ -124,19 +125,19 @@ fn preload(kubernetes: &Kubernetes, root: &Path, names: &[(String, &str)]) -> Re
         .arg(root)
         .arg("/preload.tar")
         .run()?;
-    fs::remove_file(&archive).map_err(OsImageError::io("remove", &archive))?;
+    fs::remove_file(&archive).map_err(FileError::io("remove", &archive))?;
     match names.iter().find(|(name, _)| !listed.lines().any(|line| line == name)) {
         Some((name, _)) => Err(OsImageError::Absent(format!("container image {name} after the import"))),
         None => Ok(()),
     }
 }
 
-fn copy(source: &Path, target: &Path) -> Result<(), OsImageError> {
+fn copy(source: &Path, target: &Path) -> Result<(), FileError> {
     if let Some(folder) = target.parent() {
-        fs::create_dir_all(folder).map_err(OsImageError::io("create", folder))?;
+        fs::create_dir_all(folder).map_err(FileError::io("create", folder))?;
     }
-    fs::copy(source, target).map_err(OsImageError::io("copy", source))?;
-    fs::set_permissions(target, fs::Permissions::from_mode(0o755)).map_err(OsImageError::io("make executable", target))
+    fs::copy(source, target).map_err(FileError::io("copy", source))?;
+    fs::set_permissions(target, fs::Permissions::from_mode(0o755)).map_err(FileError::io("make executable", target))
 }
 
 #[cfg(test)]

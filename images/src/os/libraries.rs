@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::error::OsImageError;
 use super::oci::Entry;
+use crate::file::FileError;
 use crate::tool::Tool;
 
 const PROGRAMS: [&str; 2] = ["/usr/sbin/xtables-nft-multi", "/usr/bin/kmod"];
@@ -37,8 +38,8 @@ pub(super) fn iptables(root: &Path) -> Result<Vec<Entry>, OsImageError> {
     let mut files: BTreeSet<_> = PROGRAMS.iter().map(|program| (*program).to_owned()).collect();
     let folder = root.join(EXTENSIONS.trim_start_matches('/'));
     let mut names = BTreeSet::new();
-    for extension in fs::read_dir(&folder).map_err(OsImageError::io("list", &folder))? {
-        names.insert(extension.map_err(OsImageError::io("list", &folder))?.file_name());
+    for extension in fs::read_dir(&folder).map_err(FileError::io("list", &folder))? {
+        names.insert(extension.map_err(FileError::io("list", &folder))?.file_name());
     }
     for name in names {
         let inside = format!("{EXTENSIONS}/{}", name.to_string_lossy());

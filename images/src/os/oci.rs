@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tar::{EntryType, Header};
 
-use super::error::OsImageError;
 use crate::cache::hex;
+use crate::file::FileError;
 
 /// One file or link in an image.
 #[derive(Debug, Clone)]
@@ -59,8 +59,8 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 
 /// Writes `images` as an OCI layout archive to `archive`, with temporary files beside it.
-pub(super) fn write(archive: &Path, images: &[Image]) -> Result<(), OsImageError> {
-    let failed = || OsImageError::io("write", archive);
+pub(super) fn write(archive: &Path, images: &[Image]) -> Result<(), FileError> {
+    let failed = || FileError::io("write", archive);
     let file = File::create(archive).map_err(failed())?;
     let mut layout = Layout { tar: tar::Builder::new(io::BufWriter::new(file)), written: BTreeSet::new() };
     let mut manifests = Vec::new();

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::error::OsImageError;
 use super::{OsImageSpec, base, debian, kubernetes, layout};
 use crate::cache::Fingerprint;
+use crate::file::FileError;
 use crate::ramdisk::Variant;
 use crate::tool::Tool;
 
@@ -71,7 +72,7 @@ pub(super) fn disk_id(spec: &OsImageSpec) -> Uuid {
 /// Makes the stage in `partial` from the stage `debian`.
 pub(super) fn build(spec: &OsImageSpec, debian: &Path, partial: &Path) -> Result<(), OsImageError> {
     let root = partial.join("root");
-    fs::create_dir(&root).map_err(OsImageError::io("create", &root))?;
+    fs::create_dir(&root).map_err(FileError::io("create", &root))?;
     Tool::new("tar", LIMIT)
         .args(["--numeric-owner", "-xf"])
         .arg(debian.join(debian::ARCHIVE))
@@ -89,7 +90,8 @@ pub(super) fn build(spec: &OsImageSpec, debian: &Path, partial: &Path) -> Result
     }
     let free = if spec.kubernetes.is_some() { KUBERNETES_FREE_MIB } else { PLAIN_FREE_MIB };
     make_file_system(&root, &files.file_system, disk_id(spec), used_mib(&root)? + free)?;
-    fs::remove_dir_all(&root).map_err(OsImageError::io("remove", &root))
+    fs::remove_dir_all(&root).map_err(FileError::io("remove", &root))?;
+    Ok(())
 }
 
 /// Puts what is in the root into the folder `to`, without a mount.
@@ -103,7 +105,7 @@ pub(super) fn unpack(root: &Root, to: &Path) -> Result<(), OsImageError> {
 /// Moves out of the root what is read from the EFI system partition; it is not kept twice.
 fn take_boot_files(root: &Path, files: &Root) -> Result<(), OsImageError> {
     let boot = root.join("boot");
-    let take = |source: PathBuf, target: &Path| fs::rename(&source, target).map_err(OsImageError::io("move", &source));
+    let take = |source: PathBuf, target: &Path| fs::rename(&source, target).map_err(FileError::io("move", &source));
     take(root.join("usr/lib/systemd/boot/efi/systemd-bootx64.efi"), &files.loader)?;
     take(newest(&boot, "vmlinuz-")?, &files.kernel)?;
     take(newest(&boot, "initrd.img-")?, &files.ramdisk)?;
@@ -111,7 +113,7 @@ fn take_boot_files(root: &Path, files: &Root) -> Result<(), OsImageError> {
     for link in ["vmlinuz", "vmlinuz.old", "initrd.img", "initrd.img.old"] {
         let link = root.join(link);
         if link.is_symlink() {
-            fs::remove_file(&link).map_err(OsImageError::io("remove", &link))?;
+            fs::remove_file(&link).map_err(FileError::io("remove", &link))?;
         }
     }
     Ok(())
@@ -126,8 +128,8 @@ fn keep_seed_modules(root: &Path) -> Result<(), OsImageError> {
         .args(SEED_MODULES.iter().flat_map(|name| ["!".to_owned(), "-name".to_owned(), format!("{name}.ko")]))
         .arg("-delete")
         .run()?;
-    for entry in fs::read_dir(&modules).map_err(OsImageError::io("list", &modules))? {
-        let entry = entry.map_err(OsImageError::io("list", &modules))?;
+    for entry in fs::read_dir(&modules).map_err(FileError::io("list", &modules))? {
+        let entry = entry.map_err(FileError::io("list", &modules))?;
         Tool::new("chroot", LIMIT).arg(root).arg("depmod").arg(entry.file_name()).run()?;
     }
     Ok(())
@@ -136,8 +138,8 @@ fn keep_seed_modules(root: &Path) -> Result<(), OsImageError> {
 /// The last of the files in `folder` whose names start with `prefix`.
 fn newest(folder: &Path, prefix: &str) -> Result<PathBuf, OsImageError> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(OsImageError::io("list", folder))? {
-        let entry = entry.map_err(OsImageError::io("list", folder))?;
+    for entry in fs::read_dir(folder).map_err(FileError::io("list", folder))? {
+        let entry = entry.map_err(FileError::io("list", folder))?;
         if entry.file_name().to_string_lossy().starts_with(prefix) {
             found.push(entry.path());
         }

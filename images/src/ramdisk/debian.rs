@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::RamdiskError;
+use crate::file::FileError;
 
 /// Seconds that apt may take.
 const LIMIT_SECONDS: &str = "600";
@@ -50,19 +51,19 @@ pub(super) fn fetch(package: &str, folder: &Path) -> Result<Kernel, RamdiskError
         .arg(&deb)
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(RamdiskError::io("run", Path::new("dpkg-deb")))?;
+        .map_err(FileError::io("run", Path::new("dpkg-deb")))?;
     let taken = reader.stdout.take().map(take);
-    let status = reader.wait().map_err(RamdiskError::io("run", Path::new("dpkg-deb")))?;
-    let kernel = taken.transpose().map_err(RamdiskError::io("unpack", &deb))?.unwrap_or_default();
+    let status = reader.wait().map_err(FileError::io("run", Path::new("dpkg-deb")))?;
+    let kernel = taken.transpose().map_err(FileError::io("unpack", &deb))?.unwrap_or_default();
     if !status.success() || kernel.vmlinuz.is_empty() {
         return Err(package_error(package, "cannot be unpacked or holds no kernel"));
     }
-    fs::remove_file(&deb).map_err(RamdiskError::io("remove", &deb))?;
+    fs::remove_file(&deb).map_err(FileError::io("remove", &deb))?;
     Ok(kernel)
 }
 
 fn deb_in(folder: &Path) -> Result<Option<PathBuf>, RamdiskError> {
-    let listing = fs::read_dir(folder).map_err(RamdiskError::io("list", folder))?;
+    let listing = fs::read_dir(folder).map_err(FileError::io("list", folder))?;
     let mut paths = listing.flatten().map(|entry| entry.path());
     Ok(paths.find(|path| path.extension().is_some_and(|extension| extension == "deb")))
 }

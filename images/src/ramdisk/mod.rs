@@ -9,10 +9,10 @@ mod drivers;
 mod modules;
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::cache::{Cache, CacheError, Fingerprint, hex};
+use crate::file::FileError;
 use sha2::{Digest, Sha256};
 
 pub use drivers::Variant;
@@ -86,15 +86,8 @@ pub enum RamdiskError {
     #[error(transparent)]
     Cache(#[from] CacheError),
     /// A file operation failed.
-    #[error("ramdisk: {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    #[error("ramdisk: {0}")]
+    File(#[from] FileError),
     /// A tool failed or is missing.
     #[error("ramdisk: {tool}: {outcome}; {remedy}")]
     Tool {
@@ -118,17 +111,10 @@ pub enum RamdiskError {
     NotStatic(PathBuf),
 }
 
-impl RamdiskError {
-    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { action, path, source }
-    }
-}
-
 /// Builds the ramdisk. The kernel is downloaded once for each version that Debian publishes. The same agent, kernel and firmware give the same
 /// bytes.
 pub fn build(spec: &RamdiskSpec) -> Result<Ramdisk, RamdiskError> {
-    let agent = fs::read(&spec.agent).map_err(RamdiskError::io("read", &spec.agent))?;
+    let agent = fs::read(&spec.agent).map_err(FileError::io("read", &spec.agent))?;
     if !modules::is_static(&agent) {
         return Err(RamdiskError::NotStatic(spec.agent.clone()));
     }
@@ -136,16 +122,16 @@ pub fn build(spec: &RamdiskSpec) -> Result<Ramdisk, RamdiskError> {
     let entry = drivers(spec, &kernel)?;
     let drivers = read(&entry.join(DRIVERS))?;
     let facts: Facts = serde_json::from_slice(&read(&entry.join(FACTS))?)
-        .map_err(|error| RamdiskError::io("read", &entry.join(FACTS))(error.into()))?;
+        .map_err(|error| FileError::io("read", &entry.join(FACTS))(error.into()))?;
     let own = read(&own(spec, &agent)?.join(OWN))?;
     let (drivers_size, agent_size) = (drivers.len() as u64, own.len() as u64);
     let archives = [drivers, own].concat();
 
-    fs::create_dir_all(&spec.out_dir).map_err(RamdiskError::io("create", &spec.out_dir))?;
+    fs::create_dir_all(&spec.out_dir).map_err(FileError::io("create", &spec.out_dir))?;
     let vmlinuz = spec.out_dir.join(VMLINUZ);
     let initrd = spec.out_dir.join("initrd");
-    let vmlinuz_size = fs::copy(entry.join(VMLINUZ), &vmlinuz).map_err(RamdiskError::io("copy", &vmlinuz))?;
-    fs::write(&initrd, &archives).map_err(RamdiskError::io("write", &initrd))?;
+    let vmlinuz_size = fs::copy(entry.join(VMLINUZ), &vmlinuz).map_err(FileError::io("copy", &vmlinuz))?;
+    fs::write(&initrd, &archives).map_err(FileError::io("write", &initrd))?;
     Ok(Ramdisk {
         vmlinuz,
         initrd,
@@ -201,7 +187,7 @@ fn folder_digest(folder: &Path) -> Result<String, RamdiskError> {
     let mut hash = Sha256::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
-        let listing = fs::read_dir(&folder).map_err(RamdiskError::io("list", &folder))?;
+        let listing = fs::read_dir(&folder).map_err(FileError::io("list", &folder))?;
         let mut paths: Vec<PathBuf> = listing.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {
@@ -219,7 +205,7 @@ fn folder_digest(folder: &Path) -> Result<String, RamdiskError> {
 
 fn compressed(archive: &[u8]) -> Result<Vec<u8>, RamdiskError> {
     let mut bytes =
-        zstd::bulk::compress(archive, COMPRESSION_LEVEL).map_err(RamdiskError::io("compress", Path::new("initrd")))?;
+        zstd::bulk::compress(archive, COMPRESSION_LEVEL).map_err(FileError::io("compress", Path::new("initrd")))?;
     // The kernel skips zeroes between archives and wants each to start at a multiple of four.
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     Ok(bytes)
@@ -264,12 +250,13 @@ fn own_archive(agent: &[u8]) -> Vec<u8> {
     archive.finish()
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, RamdiskError> {
-    fs::read(path).map_err(RamdiskError::io("read", path))
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    fs::read(path).map_err(FileError::io("read", path))
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<(), RamdiskError> {
-    fs::write(path, content).map_err(RamdiskError::io("write", path))
+    fs::write(path, content).map_err(FileError::io("write", path))?;
+    Ok(())
 }
 
 #[cfg(test)]

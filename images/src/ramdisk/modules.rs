@@ -11,6 +11,7 @@ use object::{LittleEndian, Object, ObjectSection};
 
 use super::RamdiskError;
 use super::debian::Kernel;
+use crate::file::FileError;
 
 /// What the ramdisk carries.
 #[derive(Debug, Default)]
@@ -83,7 +84,7 @@ fn take_firmware(names: &[String], folder: Option<&Path>, selection: &mut Select
         let path = folder.map(|folder| folder.join(name));
         match path.filter(|path| path.is_file()) {
             Some(path) => {
-                let content = fs::read(&path).map_err(RamdiskError::io("read", &path))?;
+                let content = fs::read(&path).map_err(FileError::io("read", &path))?;
                 selection.firmware.insert(name.clone(), content);
             }
             None => drop(selection.firmware_missing.insert(name.clone())),
