@@ -146,6 +146,8 @@ fn join(root: &Path, esp: &Path, out: &Path) -> Result<(), IsoError> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
