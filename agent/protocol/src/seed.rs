@@ -56,7 +56,8 @@ pub struct Seed {
     /// Must be absent when [`BootstrapDelivery::Agent`] delivers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_data: Option<String>,
-    /// Meta data beyond the host's name and the instance's id, which win over it.
+    /// Meta data. The host's name (`name`, `hostname`, `local-hostname`) and, in a config drive, the instance's id (`uuid`) are added
+    /// where it has none.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub meta_data: Map<String, Value>,
     /// How the installed system reaches its networks: OpenStack's `network_data.json`, or cloud-init's network configuration of version 1 or 2.

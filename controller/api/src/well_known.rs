@@ -47,5 +47,7 @@ pub const ENVIRONMENT_VALUE: &str = "baremetal";
 pub const HOST_ID_ANNOTATION: &str = "bessemer.dev/host-id";
 /// Annotation on a BareMetalHost: addresses reserved for its network cards, `MAC=IP` with commas between.
 pub const RESERVED_ADDRESSES_ANNOTATION: &str = "bessemer.dev/reserved-addresses";
+/// Annotation on a BareMetalHost or Metal3Machine: who carries out the bootstrap data, `agent` or `cloud-init`.
+pub const BOOTSTRAP_DELIVERY_ANNOTATION: &str = "bessemer.dev/bootstrap-delivery";
 /// Annotation: what is not done yet with an object whose status has no place to say so; the value is for people.
 pub const NOT_IMPLEMENTED_ANNOTATION: &str = "bessemer.dev/not-implemented";

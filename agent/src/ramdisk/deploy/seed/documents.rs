@@ -28,7 +28,7 @@ pub(super) fn of(seed: &Seed) -> Result<Vec<(String, String)>, String> {
 
 fn config_drive(seed: &Seed) -> Result<Vec<(String, String)>, String> {
     let mut meta_data = named(seed);
-    meta_data.insert("uuid".to_owned(), json!(seed.instance_id));
+    meta_data.entry("uuid").or_insert_with(|| json!(seed.instance_id));
     let mut files = vec![("meta_data.json", Value::Object(meta_data).to_string())];
     if let Some(user_data) = &seed.user_data {
         files.push(("user_data", user_data.clone()));
@@ -62,11 +62,12 @@ fn no_cloud(seed: &Seed) -> Result<Vec<(String, String)>, String> {
     Ok(files.into_iter().map(|(path, content)| (path.to_owned(), content)).collect())
 }
 
-/// The host's name is always there: an image without one would call itself something else on every boot.
+/// The host's name is always there: an image without one would call itself something else on every boot. A template may have
+/// said otherwise.
 fn named(seed: &Seed) -> Map<String, Value> {
     let mut meta_data = seed.meta_data.clone();
     for key in ["name", "hostname", "local-hostname"] {
-        meta_data.insert(key.to_owned(), json!(seed.hostname));
+        meta_data.entry(key).or_insert_with(|| json!(seed.hostname));
     }
     meta_data
 }
@@ -132,8 +133,8 @@ mod tests {
         }
         let meta_data: Value = serde_json::from_str(&documents[0].1).unwrap();
         assert_eq!(
-            (&meta_data["rack"], &meta_data["hostname"], &meta_data["uuid"]),
-            (&json!("r1"), &json!("r1-u1"), &json!("i-1"))
+            (&meta_data["rack"], &meta_data["hostname"], &meta_data["name"], &meta_data["uuid"]),
+            (&json!("r1"), &json!("another"), &json!("r1-u1"), &json!("i-1"))
         );
     }
 

@@ -4,7 +4,9 @@ use bessemer_api::cluster::{AddressKind, MachineAddress};
 use bessemer_api::conditions::{self, Wanted, wanted};
 use bessemer_api::infrastructure::{InfraInitialization, Metal3Machine};
 use bessemer_api::metal3::{BareMetalHost, CleaningMode, Image, ProvisioningState};
-use bessemer_api::well_known::{CLUSTER_NAME_LABEL, HOST_ANNOTATION, METAL3_MACHINE_FINALIZER};
+use bessemer_api::well_known::{
+    BOOTSTRAP_DELIVERY_ANNOTATION, CLUSTER_NAME_LABEL, HOST_ANNOTATION, METAL3_MACHINE_FINALIZER,
+};
 use bessemer_protocol::{NodeAddress, NodePhase, NodeReport};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ObjectReference, SecretReference};
@@ -118,7 +120,18 @@ fn claimed(object: &Metal3Machine, host: &BareMetalHost, secret: String) -> Bare
         format: image.disk_format,
         ..Image::default()
     });
-    host.spec.user_data = Some(SecretReference { name: Some(secret), namespace: object.namespace() });
+    let own = |given: &Option<SecretReference>| {
+        let given = given.clone().filter(|given| given.name.is_some())?;
+        Some(SecretReference { namespace: given.namespace.or_else(|| object.namespace()), ..given })
+    };
+    host.spec.user_data = own(&object.spec.user_data)
+        .or_else(|| Some(SecretReference { name: Some(secret), namespace: object.namespace() }));
+    host.spec.meta_data = own(&object.spec.meta_data);
+    host.spec.network_data = own(&object.spec.network_data);
+    // What the host's owner says wins.
+    if let Some(delivery) = object.annotations().get(BOOTSTRAP_DELIVERY_ANNOTATION) {
+        host.annotations_mut().entry(BOOTSTRAP_DELIVERY_ANNOTATION.to_owned()).or_insert_with(|| delivery.clone());
+    }
     host.spec.online = true;
     host.spec.automated_cleaning_mode = object.spec.automated_cleaning_mode.or(host.spec.automated_cleaning_mode);
     if let Some(cluster) = cluster_label(object) {
@@ -215,6 +228,11 @@ fn release(seen: &Observed, decision: &mut Decision, now: Timestamp) {
     let mut after = host.clone();
     after.spec.image = None;
     after.spec.user_data = None;
+    after.spec.meta_data = None;
+    after.spec.network_data = None;
+    if let Some(ours) = seen.object.annotations().get(BOOTSTRAP_DELIVERY_ANNOTATION) {
+        after.annotations_mut().retain(|key, value| key != BOOTSTRAP_DELIVERY_ANNOTATION || value != ours);
+    }
     after.spec.automated_cleaning_mode = seen.object.spec.automated_cleaning_mode.or(host.spec.automated_cleaning_mode);
     // It stays in the ramdisk, so that the next deployment needs no POST; as CAPM3 with its fast track.
     after.spec.online = after.spec.automated_cleaning_mode != Some(CleaningMode::Disabled);

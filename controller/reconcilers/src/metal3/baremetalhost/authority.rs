@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 
 use super::observed::{claim, host_id};
+use super::seed_data;
 use crate::hosts::Hosts;
 use crate::kubernetes::{Key, ReconcileError, is_deleting, time, write};
 use crate::outside::{AgentIdentity, HostAuthority, Refused, RoleIdentity};
@@ -115,34 +116,17 @@ impl HostAuthority for Hosts {
     async fn bootstrap(&self, host: HostId, wanted: &str) -> Result<Bootstrap, Refused> {
         let (key, host, _) = self.look_up_host(host).await?;
         check_claim(&host, wanted)?;
-        let reference = host.spec.user_data.clone().unwrap_or_default();
-        let Some(name) = reference.name else {
-            return Err(Refused::for_now(format!("host {key} has no userData yet")));
-        };
-        if reference.namespace.as_deref().is_some_and(|namespace| namespace != key.namespace) {
-            return Err(Refused::for_good(format!("userData of host {key} names another namespace")));
-        }
         let secrets: Api<Secret> = Api::namespaced(self.client().clone(), &key.namespace);
-        let secret = match secrets.get_opt(&name).await {
-            Ok(Some(secret)) => secret,
-            Ok(None) => return Err(Refused::for_now(format!("secret {}/{name} does not exist yet", key.namespace))),
-            Err(error) => return Err(api_trouble(&error)),
-        };
-        let text = |field: &str| {
-            let bytes = secret.data.as_ref().and_then(|data| data.get(field))?;
-            String::from_utf8(bytes.0.clone()).ok()
-        };
-        let Some(data) = text("value").or_else(|| text("userData")) else {
-            return Err(Refused::for_good(format!(
-                "secret {}/{name} has neither a key value nor userData",
-                key.namespace
-            )));
-        };
+        let found = seed_data::fetch(&secrets, "userData", host.spec.user_data.as_ref(), &key).await;
+        let found = found.map_err(|error| Refused::for_now(error.to_string()))?;
+        let data = found
+            .map_err(Refused::for_now)?
+            .ok_or_else(|| Refused::for_now(format!("host {key} has no userData yet")))?;
         let (_, machine) = wanted.split_once('/').unwrap_or_default();
         Ok(Bootstrap {
             claim: wanted.to_owned(),
-            format: text("format").unwrap_or_else(|| "cloud-config".to_owned()),
-            data,
+            format: data.format,
+            data: data.text,
             provider_id: crate::infrastructure::provider_id(&key, machine),
         })
     }

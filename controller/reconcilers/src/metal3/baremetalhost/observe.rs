@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bessemer_api::bessemer::{BootStep, BootTarget, HostRecord};
-use bessemer_api::metal3::BareMetalHost;
+use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
 use bessemer_api::well_known::{ENVIRONMENT_LABEL, ENVIRONMENT_VALUE};
 use bessemer_bmc::{Address, Bmc, Credentials, PowerState, Trust};
 use jiff::Timestamp;
@@ -14,6 +14,7 @@ use kube::{Api, ResourceExt};
 use super::HostReconciler;
 use super::budgets::{POWER_POLL, POWER_POLL_WAITING};
 use super::observed::{CredentialsView, Observed, PowerView, Seed, host_id};
+use super::seed_data::SeedData;
 use crate::hosts::hosts_with_mac;
 use crate::kubernetes::{Asking, Key, ReconcileError, is_deleting, jitter};
 
@@ -45,6 +46,7 @@ impl HostReconciler {
         let agent = host_id(&host).map(|id| self.agents.view(&id)).unwrap_or_default();
         let observed = Observed {
             record: record.as_ref().map(|record| record.status.clone().unwrap_or_default()),
+            seed_data: self.seed_data(&host, key).await?,
             mac_twin: self.mac_twin(&host, key),
             host,
             credentials,
@@ -54,6 +56,14 @@ impl HostReconciler {
             seed: Seed::fresh(jitter()),
         };
         Ok(Some(Sight { observed, record, secret, bmc }))
+    }
+
+    async fn seed_data(&self, host: &BareMetalHost, key: &Key) -> Result<Result<SeedData, String>, ReconcileError> {
+        let state = host.status.as_ref().map(|status| status.provisioning.state).unwrap_or_default();
+        if state != ProvisioningState::Provisioning {
+            return Ok(Ok(SeedData::default()));
+        }
+        SeedData::read(&Api::namespaced(self.client.clone(), &key.namespace), host, key).await
     }
 
     fn mac_twin(&self, host: &BareMetalHost, key: &Key) -> Option<String> {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::effect::BmcFailure;
+use super::seed_data::SeedData;
 use crate::outside::AgentView;
 
 /// What is known of one host at one moment; all that decisions may depend on.
@@ -18,6 +19,8 @@ pub(crate) struct Observed {
     pub(crate) credentials: CredentialsView,
     pub(crate) power: PowerView,
     pub(crate) agent: AgentView,
+    /// What its Secrets hold for the installed system, read while it is being provisioned; or what is wrong with them.
+    pub(crate) seed_data: Result<SeedData, String>,
     /// Another host with the same boot MAC address, as `<namespace>/<name>`.
     pub(crate) mac_twin: Option<String>,
     /// Since when this controller runs: before, it could not hear any agent.

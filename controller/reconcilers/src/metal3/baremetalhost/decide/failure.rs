@@ -101,6 +101,14 @@ impl Rules<'_> {
         }
     }
 
+    /// Shown as long as it lasts; not counted, as nothing was tried.
+    pub(super) fn show_provisioning_error(&mut self, message: String) {
+        let status = self.status();
+        status.error_type = Some(ErrorType::Provisioning);
+        status.error_message = message;
+        status.operational_status = OperationalStatus::Error;
+    }
+
     /// Everything is well again: failures count from the start.
     pub(super) fn clear_error(&mut self) {
         self.hide_error();

@@ -1,17 +1,18 @@
 //! From a host's spec to what the agent is asked to write.
 
 use bessemer_api::metal3::{BareMetalHost, ChecksumType, DiskFormat, Image};
-use bessemer_protocol::{Checksum, Deploy, Digest, DigestAlgorithm, ImageFormat, LeaveHow, RootDeviceHints, Seed};
+use bessemer_protocol::{Checksum, Deploy, Digest, DigestAlgorithm, ImageFormat, LeaveHow, RootDeviceHints};
 use kube::ResourceExt;
 
-use super::super::observed::{claim, host_id};
+use super::super::seed_data::SeedData;
 use super::disks;
+use super::seed::seed;
 
 /// On a BareMetalHost: `kexec` starts the installed kernel without another round through the firmware where that is safe.
 const LEAVE_ANNOTATION: &str = "bessemer.dev/leave";
 
 /// The payload of a deployment, or what is wrong with the spec.
-pub(super) fn deploy(host: &BareMetalHost, image: &Image) -> Result<Deploy, String> {
+pub(super) fn deploy(host: &BareMetalHost, image: &Image, data: &SeedData) -> Result<Deploy, String> {
     let schemes = ["http://", "https://", "oci://"];
     if !schemes.iter().any(|scheme| image.url.starts_with(scheme)) {
         return Err(format!("image {}: only http://, https:// and oci:// URLs can be fetched", image.url));
@@ -22,7 +23,6 @@ pub(super) fn deploy(host: &BareMetalHost, image: &Image) -> Result<Deploy, Stri
             image.url
         ));
     }
-    let owner = claim(host).or_else(|| host_id(host).map(|id| id.to_string())).unwrap_or_default();
     let root = host.spec.root_device_hints.clone().map(hints).unwrap_or_default();
     let (disk, keep) = disks::to_write(host, &root).map_err(|why| format!("image {}: {why}", image.url))?;
     Ok(Deploy {
@@ -31,7 +31,7 @@ pub(super) fn deploy(host: &BareMetalHost, image: &Image) -> Result<Deploy, Stri
         root,
         disk: Some(disk),
         keep,
-        seed: Seed { hostname: host.name_any(), instance_id: owner, ..Seed::default() },
+        seed: seed(host, data).map_err(|why| format!("image {}: {why}", image.url))?,
     })
 }
 

@@ -16,6 +16,7 @@ mod notice;
 mod provisioned;
 mod provisioning;
 mod ramdisk;
+mod seed;
 mod work;
 
 use std::time::Duration;

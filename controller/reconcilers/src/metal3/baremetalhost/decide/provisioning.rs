@@ -9,7 +9,7 @@ use bessemer_bmc::{BootDevice, BootOverride};
 use bessemer_protocol::{DeployReport, LeaveHow, LeaveReport, Outcome, Report, Role, Work, WorkId};
 use jiff::Timestamp;
 
-use super::super::budgets::{AGENT_GRACE, DEPLOY_BUDGET, LEAVE_BUDGET};
+use super::super::budgets::{AGENT_GRACE, DEPLOY_BUDGET, LEAVE_BUDGET, MISSING_SECRET_POLL};
 use super::super::effect::Effect;
 use super::super::observed::claim;
 use super::work::WorkState;
@@ -33,13 +33,10 @@ impl Rules<'_> {
     fn written(&self, image: &Image) -> Option<BootStep> {
         let work = self.decision.record.work.as_ref()?;
         let boot = self.decision.record.boot.as_ref()?;
-        let deploy = images::deploy(&self.seen.host, image).ok()?;
         let ours = work.claim == claim(&self.seen.host);
-        let leaving = work.kind == WorkKind::Leave && boot.target == BootTarget::LocalDisk;
-        let deployed = work.kind == WorkKind::Deploy
-            && work.payload_digest == super::work::payload_digest(&Work::Deploy(deploy))
-            && boot.target == BootTarget::LocalDisk;
-        (ours && (leaving || deployed)).then_some(boot.step)
+        let deployed = work.kind == WorkKind::Deploy && self.decision.record.written.as_ref() == Some(image);
+        let turned = boot.target == BootTarget::LocalDisk && (work.kind == WorkKind::Leave || deployed);
+        (ours && turned).then_some(boot.step)
     }
 
     fn write(&mut self, image: &Image) {
@@ -50,7 +47,18 @@ impl Rules<'_> {
             }
             return;
         }
-        let deploy = match images::deploy(&self.seen.host, image) {
+        let data = match &self.seen.seed_data {
+            Ok(data) => data,
+            Err(why) => {
+                self.show_provisioning_error(why.clone());
+                self.wake_in(MISSING_SECRET_POLL);
+                return;
+            }
+        };
+        if self.decision.record.retry.is_none() {
+            self.hide_error();
+        }
+        let deploy = match images::deploy(&self.seen.host, image, data) {
             Ok(deploy) => deploy,
             Err(why) => {
                 if !self.held_back() {

@@ -1,10 +1,10 @@
 //! Which disk is written, and that nothing is sent when none may be.
 
 use bessemer_api::metal3::RootDeviceHints;
-use bessemer_protocol::Work;
+use bessemer_protocol::{Disk, EraseMode, HardwareDetails, Work};
 
 use super::super::super::effect::Effect;
-use super::super::disks::KEEP_ANNOTATION;
+use super::super::disks::{KEEP_ANNOTATION, erase, to_write};
 use super::super::*;
 use super::world::{World, found};
 
@@ -75,4 +75,25 @@ fn a_host_without_an_inspection_is_inspected_before_it_is_written() {
     assert_eq!(world.effect(), Effect::Stored(inspect.id));
     let Work::Deploy(order) = world.sent().work else { panic!("no deployment") };
     assert_eq!(order.disk.unwrap().serial_number, "Z");
+}
+
+#[test]
+fn a_disk_is_known_again_through_the_words_of_the_host() {
+    let by_path = || vec!["/dev/disk/by-path/virtio-pci-0000:00:04.0".to_owned()];
+    let bare = |name: &str| Disk { name: name.to_owned(), size_bytes: 8 << 30, ..Disk::default() };
+    for found in [
+        bare("/dev/vda"),
+        Disk { alternate_names: by_path(), ..bare("/dev/vda") },
+        Disk { serial_number: "S1".to_owned(), alternate_names: by_path(), ..bare("/dev/sda") },
+        Disk { wwn: "0x50".to_owned(), wwn_with_extension: "0x5070".to_owned(), ..bare("/dev/sda") },
+        Disk { serial_number: "S1".to_owned(), wwn: "eui.1".to_owned(), ..bare("/dev/nvme0n1") },
+    ] {
+        let hardware = HardwareDetails { storage: vec![found.clone()], ..HardwareDetails::default() };
+        let mut host = BareMetalHost::new("r7-u12", Default::default());
+        host.status.get_or_insert_default().hardware = Some(super::super::notice::hardware(&hardware));
+        let (root, _) = to_write(&host, &bessemer_protocol::RootDeviceHints::default()).unwrap();
+        assert!(root.is(&found), "{root} is not {found:?}");
+        let order = erase(&host, EraseMode::Metadata).unwrap();
+        assert!(order.disks[0].is(&found), "{found:?}");
+    }
 }

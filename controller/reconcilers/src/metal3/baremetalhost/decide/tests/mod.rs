@@ -3,6 +3,7 @@
 mod cleaning;
 mod disks;
 mod leaving;
+mod seed;
 mod trouble;
 mod world;
 

@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 
 use super::super::super::effect::{Answer, BmcFailure};
 use super::super::super::observed::{CredentialsView, PowerView, Seed};
+use super::super::super::seed_data::SeedData;
 use super::super::*;
 use crate::outside::{AgentView, ItemView};
 
@@ -41,6 +42,7 @@ impl World {
             credentials: CredentialsView::Found { version: "7".to_owned(), labelled: true },
             power: PowerView::Unknown,
             agent: AgentView::default(),
+            seed_data: Ok(SeedData::default()),
             mac_twin: None,
             started: now,
             seed: Seed::fresh(0.0),
