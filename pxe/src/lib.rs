@@ -30,6 +30,7 @@
 //! Each exchange is one [`Exchange`]: a structured `tracing` event, a count in [`Metrics`], and a call of
 //! [`HostDirectory::observed`].
 
+mod binding;
 mod breaker;
 mod client;
 mod config;

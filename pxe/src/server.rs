@@ -46,7 +46,7 @@ impl BootServer {
         cancel: CancellationToken,
     ) -> Result<Self, Error> {
         config.check()?;
-        let observer = Observer::new(directory);
+        let observer = Observer::new(directory, &config);
         let metrics = observer.metrics.clone();
         let cancel = cancel.child_token();
         let mut parts = Parts { config: Arc::new(config), observer, cancel: cancel.clone(), tasks: JoinSet::new() };

@@ -9,7 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use tracing::{debug, info, warn};
 
+use crate::binding::Bindings;
 use crate::client::ClientIdentity;
+use crate::config::Config;
 use crate::directory::HostDirectory;
 use crate::identity::{BootId, ClientArch, MacAddr};
 use crate::metrics::Metrics;
@@ -169,7 +171,8 @@ pub struct Exchange {
     pub phase: Phase,
     /// What it said of itself; DHCP only.
     pub client: Option<ClientIdentity>,
-    /// Where the question came from: the machine's address, or its relay's; none for a broadcast without an address.
+    /// Where the question came from: the machine's address, or its relay's; none for a broadcast without an address, unless
+    /// it says there which address of another DHCP server it takes.
     pub peer: Option<IpAddr>,
     /// The interface of ours that heard it.
     pub interface: Arc<str>,
@@ -200,11 +203,12 @@ impl Exchange {
 pub(crate) struct Observer {
     pub(crate) directory: Arc<dyn HostDirectory>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) bindings: Arc<Bindings>,
 }
 
 impl Observer {
-    pub(crate) fn new(directory: Arc<dyn HostDirectory>) -> Self {
-        Self { directory, metrics: Arc::default() }
+    pub(crate) fn new(directory: Arc<dyn HostDirectory>, config: &Config) -> Self {
+        Self { directory, metrics: Arc::default(), bindings: Arc::new(Bindings::new(config)) }
     }
 
     /// Counts, logs and passes on.

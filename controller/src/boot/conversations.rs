@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bessemer_pxe::{Answer, BootId, Exchange, Phase};
+use bessemer_pxe::{Answer, BootId, Exchange, Phase, Protocol};
 use bessemer_reconcilers::Journal;
 
 use super::words;
@@ -56,6 +56,11 @@ impl Conversations {
         };
         if let Answer::Offered { address: Some(address), .. } | Answer::Confirmed { address: Some(address), .. } =
             exchange.answer
+        {
+            known.by_address.put(address, machine.clone());
+        }
+        // Beside another DHCP server no answer of ours names it.
+        if let Some(address) = exchange.peer.filter(|_| exchange.protocol == Protocol::Proxy && client.relay.is_none())
         {
             known.by_address.put(address, machine.clone());
         }

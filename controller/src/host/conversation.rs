@@ -60,6 +60,18 @@ pub(super) fn verdict(exchanges: &[BootExchange]) -> Option<String> {
             "it was told to load iPXE and did not ask for it: does a firewall hold back TFTP (UDP 69) or HTTP?"
                 .to_owned(),
         ),
+        ("proxy", answer) if answer.starts_with("offered") => Some(
+            "it was told what to load, and was not heard to take an address of the other DHCP server: does that one give it any?"
+                .to_owned(),
+        ),
+        ("proxy", "noted") => Some(
+            "it has an address of the other DHCP server and did not ask for its boot file: does that server name a file of its \
+             own, or does a firewall hold back TFTP (UDP 69) or HTTP?"
+                .to_owned(),
+        ),
+        ("proxy", answer) if answer.starts_with("confirmed") => Some(
+            "it was told what to load and did not ask for it: does a firewall hold back TFTP (UDP 69) or HTTP?".to_owned(),
+        ),
         _ => None,
     }
 }
@@ -115,5 +127,10 @@ mod tests {
         }
         assert!(verdict(&[exchange(1, "offered 10.0.0.9 ipxe.efi", "")]).unwrap().contains("did not take it"));
         assert!(verdict(&[exchange(1, "confirmed 10.0.0.9 ipxe.efi", "")]).unwrap().contains("UDP 69"));
+        let beside =
+            |answer| verdict(&[BootExchange { protocol: "proxy".to_owned(), ..exchange(1, answer, "") }]).unwrap();
+        assert!(beside("offered ipxe.efi").contains("does that one give it any"));
+        assert!(beside("noted").contains("does that server name a file of its own"));
+        assert!(beside("confirmed ipxe.efi").contains("UDP 69"));
     }
 }

@@ -12,6 +12,9 @@ use crate::config::Subnet;
 use crate::identity::MacAddr;
 use crate::trace::Phase;
 
+/// Said of a message to another server.
+pub(super) const ANOTHERS: &str = "the client chose another server";
+
 /// More relay agents one after another are a loop (RFC 1542, section 4.1.1).
 const MOST_HOPS: u8 = 16;
 
@@ -80,16 +83,19 @@ impl Request {
         }
     }
 
+    /// The client chose another server.
+    pub(super) fn is_for_another(&self, server: Ipv4Addr) -> bool {
+        let named = self.packet.options.address(code::SERVER_ID);
+        named.is_some_and(|named| named != self.server_id(server) && named != server)
+    }
+
     /// Requests that need no answer whoever sent them, before the directory is asked. `None`: it may deserve one.
     pub(super) fn not_for(&self, server: Ipv4Addr) -> Option<&'static str> {
-        let named = self.packet.options.address(code::SERVER_ID);
         match self.kind {
             _ if self.packet.op != 1 => Some("not a request"),
             _ if self.packet.hops > MOST_HOPS => Some("a loop of relay agents"),
             MessageType::Offer | MessageType::Ack | MessageType::Nak => Some("a server's message sent as a request"),
-            _ if named.is_some_and(|named| named != self.server_id(server) && named != server) => {
-                Some("the client chose another server")
-            }
+            _ if self.is_for_another(server) => Some(ANOTHERS),
             _ => None,
         }
     }

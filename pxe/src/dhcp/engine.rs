@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime};
 
 use tracing::debug;
 
+use super::beside;
 use super::boot_file::Programs;
 use super::client::{identify, phase};
 use super::decide::{self, Decision, Request, Send, Served};
@@ -41,6 +42,8 @@ pub(crate) struct Engine {
     programs: Programs,
     observer: Observer,
     sources: Sources,
+    /// Another DHCP server gives the addresses in some subnet.
+    is_beside: bool,
 }
 
 /// What came of one request.
@@ -96,7 +99,8 @@ impl Engine {
         programs: Programs,
         observer: Observer,
     ) -> Self {
-        Self { interface: interface.into(), server, config, programs, observer, sources: Sources::new() }
+        let is_beside = config.subnets.iter().any(|subnet| subnet.mode == Mode::Proxy);
+        Self { interface: interface.into(), server, config, programs, observer, sources: Sources::new(), is_beside }
     }
 
     pub(super) fn observer(&self) -> &Observer {
@@ -121,9 +125,12 @@ impl Engine {
         let (phase, agent) = (phase(&packet), Agent::of(&packet));
         let request = Request { packet, kind, mac, phase, agent };
         match request.not_for(self.server) {
-            Some(why) => self.ignore(None, from, &why),
-            None => Some(Admitted { request, from, port }),
+            // Which address of the other server it takes says where the boot will be.
+            Some(why) if why == decide::ANOTHERS && self.is_beside && request.kind == MessageType::Request => {}
+            Some(why) => return self.ignore(None, from, &why),
+            None => {}
         }
+        Some(Admitted { request, from, port })
     }
 
     fn ignore<T>(&self, trouble: Option<Trouble>, from: SocketAddrV4, why: &dyn std::fmt::Display) -> Option<T> {
@@ -141,7 +148,13 @@ impl Engine {
         let client = identify(&request.packet, request.mac, request.phase, relay, self.interface.clone());
         let (protocol, verdict) = self.verdict(&request, from, port, &client).await;
         let Told { reply, answer, why } = self.told(verdict.decision, protocol);
-        let peer = Some(*from.ip()).filter(|address| !address.is_unspecified()).map(IpAddr::V4);
+        let mut peer = Some(*from.ip()).filter(|address| !address.is_unspecified()).map(IpAddr::V4);
+        if let Some(address) = beside::address(&request, from, port, protocol) {
+            peer = request.agent.is_none().then_some(address).or(peer);
+            if let Some(boot_id) = verdict.boot_id.filter(|_| beside::fetches(request.phase)) {
+                self.observer.bindings.learn(boot_id, address, Instant::now());
+            }
+        }
         let exchange = Exchange {
             at: SystemTime::now(),
             protocol,
@@ -215,7 +228,12 @@ impl Engine {
                 return (Protocol::Dhcp4, Verdict { decision: Ok(Decision::Dropped(why)), boot_id: None });
             }
         };
+        let is_anothers = request.is_for_another(self.server);
         match (port, subnet.mode) {
+            (Port::Dhcp, Mode::Proxy) if is_anothers => {
+                (Protocol::Proxy, self.boot_only(request, client, subnet, beside::taken).await)
+            }
+            _ if is_anothers => (Protocol::Dhcp4, Verdict::silent(decide::ANOTHERS)),
             (_, Mode::Off) => (Protocol::Dhcp4, Verdict::silent("DHCP is off in this subnet")),
             (Port::Dhcp, Mode::Full) => (Protocol::Dhcp4, self.full(request, client, subnet).await),
             (Port::Dhcp, Mode::Proxy) => {

@@ -336,3 +336,36 @@ proptest! {
         }
     }
 }
+
+/// What is said to that one tells where a boot will be.
+#[tokio::test]
+async fn beside_another_server_a_boot_is_bound_to_the_address_that_its_ipxe_takes_there() {
+    let memory = Memory::new(RAMDISK);
+    let engine = engine(proxy_config(), memory.clone());
+    let other = [10, 77, 0, 2];
+    let take = |options: &[(u8, &[u8])], address: [u8; 4]| {
+        request(&[&[REQUEST, (54, &other), (50, &address)], options].concat())
+    };
+    let bindings = engine.observer().bindings.clone();
+    let is_at = |last| bindings.admits(BOOT, &[], [10, 77, 0, last].into(), Instant::now());
+    // Firmware: noted with the address, for the story. It will not fetch the boot's files itself.
+    assert_eq!(ask(&engine, &take(&[PXE, (93, &[0, 7])], [10, 77, 0, 50])).await, None);
+    let told = memory.last();
+    assert_eq!((told.answer, told.protocol, told.peer), (Answer::Noted, Protocol::Proxy, Some([10, 77, 0, 50].into())));
+    assert_eq!(told.why.as_deref(), Some("it takes 10.77.0.50 from the DHCP server 10.77.0.2"));
+    assert_eq!(ask(&engine, &take(&[PXE, IPXE, (93, &[0, 7])], [10, 77, 0, 51])).await, None);
+    assert!(!is_at(50) && is_at(51));
+    // On 4011 it is asked from the address itself.
+    let asked = request(&[&[REQUEST, PXE, IPXE, (93, &[0, 7][..])][..]].concat());
+    assert!(ask_from(&engine, &asked, SocketAddrV4::new([10, 77, 0, 52].into(), 68), Port::BootServer).await.is_some());
+    assert!(is_at(52) && !is_at(53));
+    // A system's business is its own.
+    assert_eq!(ask(&engine, &take(&[], [10, 77, 0, 53])).await, None);
+    assert_eq!(memory.last().answer, Answer::Silent);
+
+    // A server of addresses has no interest in that.
+    let (memory, asked) = (Memory::new(RAMDISK), take(&[PXE, IPXE, (93, &[0, 7])], [10, 77, 0, 51]));
+    let engine = super::super::fixture::engine(config(), memory.clone());
+    assert_eq!(ask(&engine, &asked).await, None);
+    assert!(memory.told.lock().unwrap().is_empty());
+}

@@ -190,7 +190,8 @@ pub(super) fn engine(config: Config, directory: Arc<Memory>) -> Engine {
     config.check().unwrap();
     let http: SocketAddrV4 = "10.77.0.1:8080".parse().unwrap();
     let programs = Programs::new(&config, http);
-    Engine::new("br0", SERVER, Arc::new(config), programs, Observer::new(directory))
+    let observer = Observer::new(directory, &config);
+    Engine::new("br0", SERVER, Arc::new(config), programs, observer)
 }
 
 /// One exchange on port 67 with a client that has no address yet, or a relay agent.

@@ -77,7 +77,8 @@ pub fn fuzz(data: &[u8]) -> bool {
     let from = SocketAddrV4::new([10, 77, 0, 160].into(), if how & 4 == 0 { 68 } else { 67 });
     let config = config(mode);
     let programs = Programs::new(&config, (SERVER, 8080));
-    let engine = Engine::new("br0", SERVER, Arc::new(config), programs, Observer::new(Arc::new(Everybody)));
+    let engine =
+        Engine::new("br0", SERVER, Arc::new(config.clone()), programs, Observer::new(Arc::new(Everybody), &config));
     let Some(admitted) = engine.admit(message, from, port) else { return false };
     // Deadlines of questions need a clock, though no question here waits.
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else { return false };

@@ -83,7 +83,7 @@ fn server(host: Arc<OneHost>) -> Server {
         duid: [vec![0, 4], (0..16).collect()].concat(),
         address,
         programs: Programs::new(&Config::default(), (address, 8080)),
-        observer: Observer::new(host),
+        observer: Observer::new(host, &Config::default()),
         sources: Sources::new(),
     }
 }

@@ -194,7 +194,9 @@ async fn admit(boot_id: BootId, file: &str, peer: &Peer, site: &Site) -> Result<
             false => "this boot is not by virtual media",
         }));
     }
-    if overlay.media || overlay.addresses.is_empty() || overlay.addresses.contains(&peer.address) {
+    // Without files there is nothing to guard.
+    let is_open = overlay.media || overlay.files.is_empty();
+    if is_open || site.observer.bindings.admits(boot_id, &overlay.addresses, peer.address, Instant::now()) {
         return Ok(overlay);
     }
     Err(Refusal::not_found("another address's boot"))

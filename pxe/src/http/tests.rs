@@ -35,7 +35,7 @@ fn boot(id: u128, file: &str) -> String {
 }
 
 /// Boots by their ids: 7 is this machine's, 8 another's, 9 spent, 10 has no files, 11 fails, 12 is by media, 13 and 14
-/// have scripts of their own (13's is wrong).
+/// have scripts of their own (13's is wrong), 15 and 16 have no lease.
 #[derive(Default)]
 struct Boots {
     told: Mutex<Vec<Exchange>>,
@@ -71,6 +71,7 @@ impl HostDirectory for Boots {
             12 => Overlay { media: true, addresses: vec![[10, 77, 0, 9].into()], ..mine },
             13 => Overlay { script: Some("ftp:// bad".into()), ..mine },
             14 => Overlay { script: Some("#!ipxe\necho {{ kernel }}\n".into()), kernel_args: "a=1".into(), ..mine },
+            15 | 16 => Overlay { addresses: vec![], ..mine },
             _ => return Ok(BootFiles::Unknown),
         }))
     }
@@ -93,6 +94,7 @@ impl HostDirectory for Boots {
 struct Server {
     at: SocketAddr,
     directory: Arc<Boots>,
+    bindings: Arc<crate::binding::Bindings>,
     _stop: DropGuard,
 }
 
@@ -131,15 +133,16 @@ fn serve_by(speech: Speech, settings: Settings) -> Server {
             breaker: Breaker::new(settings.loops),
         },
         images_dir: settings.images_dir,
-        observer: Observer::new(directory.clone()),
+        observer: Observer::new(directory.clone(), &Config::default()),
     };
+    let bindings = site.observer.bindings.clone();
     let socket = bind((HERE, 0).into()).unwrap();
     let at = socket.local_addr().unwrap();
     let cancel = CancellationToken::new();
     let listener = Listener { socket, interface: "lo".into(), speech };
     let shared = Shared::new(site, settings.limits.unwrap_or_default());
     tokio::spawn(listener.run(shared, cancel.clone()));
-    Server { at, directory, _stop: cancel.drop_guard() }
+    Server { at, directory, bindings, _stop: cancel.drop_guard() }
 }
 
 #[derive(Debug, PartialEq)]

@@ -38,6 +38,20 @@ async fn a_boot_is_for_its_own_addresses_until_it_is_spent() {
     assert_eq!(client.ask("POST", &boot(7, "initrd"), "Content-Length: 0\r\n").await.status, 405);
 }
 
+/// Beside another DHCP server no lease says where the boot is.
+#[tokio::test]
+async fn a_boot_without_a_lease_is_for_the_address_that_was_heard_or_asked_first() {
+    let server = serve(Settings::default());
+    let mut client = Client::connect(&server).await;
+    server.bindings.learn(BootId(16), [10, 79, 0, 9].into(), Instant::now());
+    for (id, status) in [(15, 200), (16, 404)] {
+        assert_eq!(client.get(&boot(id, "initrd")).await.status, status, "{id}");
+    }
+    assert!(!server.bindings.admits(BootId(15), &[], [10, 79, 0, 9].into(), Instant::now()));
+    let held = String::from_utf8(client.get(&boot(16, "boot.ipxe")).await.body).unwrap();
+    assert!(held.contains("this boot is not served") && !held.contains("/b/"), "{held}");
+}
+
 /// What begins a boot is never refused: iPXE and firmware would go on to the disk and the previous tenant's system.
 #[tokio::test]
 async fn a_refused_start_holds_the_host_instead_of_leaving_it_to_its_disk() {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::*;
 use crate::client::ClientIdentity;
-use crate::config::Subnet;
+use crate::config::{Config, Subnet};
 use crate::directory::{BootTarget, DirectoryError, HostDirectory, Lease};
 use crate::identity::BootId;
 use crate::overlay::BootFiles;
@@ -64,7 +64,7 @@ fn start(address: IpAddr, limits: TftpLimits) -> Running {
         files,
         clients: Clients::new([(address, 8)]),
         limits,
-        observer: Observer::new(heard.clone()),
+        observer: Observer::new(heard.clone(), &Config::default()),
     };
     let cancel = CancellationToken::new();
     let task = tokio::spawn(server.run(cancel.clone()));
