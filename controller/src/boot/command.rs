@@ -3,7 +3,6 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::Context as _;
 use bessemer_reconcilers::Site;
@@ -55,7 +54,7 @@ pub(crate) async fn run(options: BootOptions) -> anyhow::Result<()> {
     let (stop, mut running) = (CancellationToken::new(), JoinSet::new());
     let start = async {
         let client = connect(options.kubeconfig.as_deref(), options.context.as_deref()).await?;
-        let authority = Arc::new(site::open(&client).await?);
+        let authority = site::open_for_boot(&client).await?;
         let mut hosts = Site::start(client, stop.clone()).await?.hosts();
         if file.discovery {
             hosts = hosts.discovering(site::NAMESPACE);

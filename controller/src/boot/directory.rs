@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bessemer_agents::SiteAuthority;
+use bessemer_agents::BootAuthority;
 use bessemer_protocol::{BOOT_CONFIG_PATH, BootId};
 use bessemer_pxe::{
     BootFiles, BootTarget, ClientIdentity, DirectoryError, Exchange, HostDirectory, Lease, LeaseV6, Overlay,
@@ -23,7 +23,7 @@ const OVERLAY_MODE: u32 = 0o600;
 /// What every host of this site is told.
 #[derive(Debug)]
 pub(crate) struct Site {
-    pub(crate) authority: Arc<SiteAuthority>,
+    pub(crate) authority: BootAuthority,
     /// `https://address:port` of each controller's endpoint for agents.
     pub(crate) controllers: Vec<String>,
 }

@@ -14,7 +14,7 @@ mod words;
 
 use std::sync::Arc;
 
-use bessemer_agents::SiteAuthority;
+use bessemer_agents::BootAuthority;
 use bessemer_pxe::{BootServer, Config, Metrics};
 use bessemer_reconcilers::{Hosts, Journal};
 use tokio::task::JoinSet;
@@ -35,7 +35,7 @@ pub(crate) struct Running {
 pub(crate) async fn start(
     config: Config,
     hosts: Hosts,
-    authority: Arc<SiteAuthority>,
+    authority: BootAuthority,
     controllers: Vec<String>,
     stop: &CancellationToken,
     parts: &mut JoinSet<&'static str>,

@@ -150,7 +150,7 @@ async fn start_boot(
         images_dir: options.images_dir.clone(),
         ..bessemer_pxe::Config::default()
     };
-    let running = boot::start(config, hosts, authority, controllers, stop, parts).await?;
+    let running = boot::start(config, hosts, authority.boot().clone(), controllers, stop, parts).await?;
     let ended = stop.clone();
     parts.spawn(async move {
         endpoint.run(ended).await;

@@ -1,6 +1,7 @@
 //! What makes this site trusted by its hosts: one CA for both sides of the agents' endpoint, and the key behind the
 //! enrolment tokens. Both live in one Secret that the embedding program keeps; nothing else here is state.
 
+mod boot;
 mod issue;
 mod once;
 mod overlay;
@@ -11,12 +12,12 @@ use std::sync::Arc;
 
 use bessemer_protocol::BootId;
 use rcgen::{Issuer, KeyPair};
-use ring::hmac;
 use rustls::RootCertStore;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use subtle::ConstantTimeEq;
 
+pub use boot::BootAuthority;
 pub(crate) use issue::KeyRequest;
 pub use issue::{Issued, NODE_LIFETIME, RAMDISK_LIFETIME};
 pub use secret::SiteSecret;
@@ -27,9 +28,6 @@ use crate::identity::InvalidIdentity;
 /// How far certificates are dated back. An agent sets its clock to the time its boot was prepared, which may be before
 /// the certificate that it meets was made.
 const BACKDATED: time::Duration = time::Duration::DAY;
-
-/// Separates tokens from whatever else the key may sign one day.
-const TOKEN_CONTEXT: &[u8] = b"bessemer enrolment token 1\0";
 
 /// Why the site's secrets, or a request to sign, cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -70,8 +68,7 @@ pub struct SiteAuthority {
     certificate_pem: String,
     /// CAs that agents and this endpoint trust besides the one that signs.
     also_trusted: Vec<CertificateDer<'static>>,
-    also_trusted_pem: String,
-    token_key: hmac::Key,
+    boot: BootAuthority,
 }
 
 impl SiteAuthority {
@@ -81,9 +78,7 @@ impl SiteAuthority {
     /// [`SiteError::Ca`], [`SiteError::TokenKey`].
     pub fn open(secret: &SiteSecret) -> Result<Self, SiteError> {
         let ca = |error: &dyn std::fmt::Display| SiteError::Ca(error.to_string());
-        if secret.token_key.len() != SiteSecret::TOKEN_KEY_LEN {
-            return Err(SiteError::TokenKey { length: secret.token_key.len() });
-        }
+        let boot = BootAuthority::open(&secret.trusted_pem(), &secret.token_key)?;
         let certificate =
             CertificateDer::from_pem_slice(secret.certificate_pem.as_bytes()).map_err(|error| ca(&error))?;
         let key = KeyPair::from_pem(&secret.key_pem).map_err(|error| ca(&error))?;
@@ -95,14 +90,7 @@ impl SiteAuthority {
         let also_trusted = CertificateDer::pem_slice_iter(secret.also_trusted_pem.as_bytes())
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| ca(&error))?;
-        Ok(Self {
-            issuer,
-            certificate,
-            also_trusted,
-            also_trusted_pem: secret.also_trusted_pem.clone(),
-            certificate_pem: secret.certificate_pem.clone(),
-            token_key: hmac::Key::new(hmac::HMAC_SHA256, &secret.token_key),
-        })
+        Ok(Self { issuer, certificate, also_trusted, certificate_pem: secret.certificate_pem.clone(), boot })
     }
 
     /// The CA that signs, PEM.
@@ -112,7 +100,7 @@ impl SiteAuthority {
 
     /// Every CA that agents shall trust, PEM: the one that signs, and others while it is being replaced.
     pub fn trusted_pem(&self) -> String {
-        format!("{}{}", self.certificate_pem, self.also_trusted_pem)
+        self.boot.trusted_pem().to_owned()
     }
 
     /// The roots that agents' certificates are verified against.
@@ -124,18 +112,14 @@ impl SiteAuthority {
         Ok(Arc::new(roots))
     }
 
-    /// The enrolment token of one boot: derived, so that every process that holds the site's key says the same
-    /// (decision 001).
-    pub(crate) fn token(&self, boot: BootId) -> String {
-        let mut context = hmac::Context::with_key(&self.token_key);
-        context.update(TOKEN_CONTEXT);
-        context.update(boot.0.as_bytes());
-        context.sign().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    /// The part of it that boot servers may have.
+    pub fn boot(&self) -> &BootAuthority {
+        &self.boot
     }
 
     /// Whether this is the token of that boot; takes the same time whichever byte differs.
     pub(crate) fn is_token(&self, boot: BootId, token: &str) -> bool {
-        self.token(boot).as_bytes().ct_eq(token.as_bytes()).into()
+        self.boot.token(boot).as_bytes().ct_eq(token.as_bytes()).into()
     }
 }
 
@@ -158,10 +142,10 @@ mod tests {
         let secret = secret();
         let (one, other) = (SiteAuthority::open(&secret).unwrap(), SiteAuthority::open(&secret).unwrap());
         let boot = BootId::random();
-        assert_eq!(one.token(boot), other.token(boot));
-        assert_eq!(one.token(boot).len(), 32);
-        assert!(one.is_token(boot, &other.token(boot)));
-        assert!(!one.is_token(BootId::random(), &one.token(boot)));
+        assert_eq!(one.boot.token(boot), other.boot.token(boot));
+        assert_eq!(one.boot.token(boot).len(), 32);
+        assert!(one.is_token(boot, &other.boot.token(boot)));
+        assert!(!one.is_token(BootId::random(), &one.boot.token(boot)));
         assert!(!one.is_token(boot, ""));
     }
 
@@ -169,7 +153,7 @@ mod tests {
     fn a_token_of_another_site_is_none_of_ours() {
         let boot = BootId::random();
         let (ours, theirs) = (SiteAuthority::open(&secret()).unwrap(), SiteAuthority::open(&secret()).unwrap());
-        assert!(!ours.is_token(boot, &theirs.token(boot)));
+        assert!(!ours.is_token(boot, &theirs.boot.token(boot)));
     }
 
     #[test]
@@ -179,6 +163,18 @@ mod tests {
         assert!(matches!(SiteAuthority::open(&mixed), Err(SiteError::Ca(_))));
         let short = SiteSecret { token_key: vec![0; 5], ..one };
         assert!(matches!(SiteAuthority::open(&short), Err(SiteError::TokenKey { length: 5 })));
+    }
+
+    /// A boot server near the hosts makes the same overlays, without the key of the CA.
+    #[test]
+    fn a_boot_server_says_what_the_site_says() {
+        let secret = SiteSecret { also_trusted_pem: secret().certificate_pem, ..secret() };
+        let (site, boot) = (SiteAuthority::open(&secret).unwrap(), BootId::random());
+        let rack = BootAuthority::open(&secret.trusted_pem(), &secret.token_key).unwrap();
+        let said = rack.overlay(boot, &["https://192.0.2.1:8444".to_owned()], 7).unwrap();
+        assert_eq!(said, site.boot().overlay(boot, &["https://192.0.2.1:8444".to_owned()], 7).unwrap());
+        assert!(site.is_token(boot, &rack.token(boot)));
+        assert!(matches!(BootAuthority::open("", &secret.token_key), Err(SiteError::Ca(_))));
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use bessemer_protocol::{BootConfig, BootId};
 
-use super::{SiteAuthority, SiteError};
+use super::{BootAuthority, SiteError};
 
-impl SiteAuthority {
+impl BootAuthority {
     /// The content of [`bessemer_protocol::BOOT_CONFIG_PATH`] for one boot: the same bytes each time, from any process
     /// that holds the site's secret. Carries the enrolment token.
     ///
@@ -15,7 +15,7 @@ impl SiteAuthority {
     pub fn overlay(&self, boot: BootId, controllers: &[String], issued: i64) -> Result<Vec<u8>, SiteError> {
         let config = BootConfig {
             controllers: controllers.to_vec(),
-            ca: self.trusted_pem(),
+            ca: self.trusted_pem().to_owned(),
             token: self.token(boot),
             boot_id: boot,
             time: issued,
@@ -32,7 +32,7 @@ impl SiteAuthority {
     pub fn discovery_overlay(&self, boot: BootId, controllers: &[String], issued: i64) -> Result<Vec<u8>, SiteError> {
         let config = BootConfig {
             controllers: controllers.to_vec(),
-            ca: self.trusted_pem(),
+            ca: self.trusted_pem().to_owned(),
             token: String::new(),
             boot_id: boot,
             time: issued,
@@ -45,7 +45,7 @@ impl SiteAuthority {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::SiteSecret;
+    use crate::site::{SiteAuthority, SiteSecret};
 
     #[test]
     fn one_boot_is_served_the_same_bytes_by_every_process() {
@@ -54,6 +54,7 @@ mod tests {
         let overlay = || {
             SiteAuthority::open(&secret)
                 .unwrap()
+                .boot()
                 .overlay(boot, &["https://192.0.2.1:8444".to_owned()], 1_700_000_000)
                 .unwrap()
         };

@@ -29,6 +29,11 @@ pub struct SiteSecret {
 }
 
 impl SiteSecret {
+    /// Every CA that agents shall trust, PEM: the one that signs, and others while it is being replaced.
+    pub fn trusted_pem(&self) -> String {
+        format!("{}{}", self.certificate_pem, self.also_trusted_pem)
+    }
+
     /// Length of [`Self::token_key`] in bytes.
     pub const TOKEN_KEY_LEN: usize = 32;
 

@@ -17,7 +17,7 @@ fn report() -> DiscoverRequest {
 #[tokio::test]
 async fn an_unknown_machine_may_say_what_it_is_and_gets_nothing_for_it() {
     let site = Site::start().await;
-    let overlay = site.authority.discovery_overlay(BootId::random(), &[site.url("")], 1_700_000_000).unwrap();
+    let overlay = site.authority.boot().discovery_overlay(BootId::random(), &[site.url("")], 1_700_000_000).unwrap();
     assert!(!String::from_utf8(overlay.clone()).unwrap().contains("token"));
     let overlay: bessemer_protocol::BootConfig = serde_json::from_slice(&overlay).unwrap();
     assert_eq!(overlay.token, "");
