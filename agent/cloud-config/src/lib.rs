@@ -5,6 +5,7 @@
 //! Whatever is not done is a warning that names it. Text that cannot be meant is an error; errors and warnings quote no content, which is secret.
 //! This crate must not know the controller, how commands are watched, or what a Kubernetes node is.
 
+mod device;
 pub mod jinja;
 pub mod modules;
 pub mod network;

@@ -2,15 +2,17 @@
 //! such as adding users.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::ApplyError;
 
@@ -70,31 +72,42 @@ impl Run for RealPrograms {
 }
 
 fn attend(program: &Program) -> Result<(), String> {
+    attend_within(DEADLINE, program)
+}
+
+fn attend_within(deadline: Duration, program: &Program) -> Result<(), String> {
     let (name, arguments) = program.words.split_first().ok_or("is empty")?;
+    let input = program.input.as_deref().map(as_file).transpose().map_err(|error| format!("its input: {error}"))?;
     let mut child = Command::new(name)
         .args(arguments)
         .env("PATH", SEARCH_PATH)
         .env("LC_ALL", "C")
-        .stdin(if program.input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdin(input.map_or_else(Stdio::null, Stdio::from))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        .process_group(0)
         .spawn()
         .map_err(|error| format!("cannot be started: {error}"))?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("has no number")?;
     let ended = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| error.to_string())?;
-    if let Some((mut stdin, input)) = child.stdin.take().zip(program.input.as_ref()) {
-        // one that ends without reading says so by its status
-        let _ = stdin.write_all(input.as_bytes());
-    }
-    let timeout = rustix::time::Timespec { tv_sec: DEADLINE.as_secs().cast_signed(), tv_nsec: 0 };
+    let timeout = rustix::time::Timespec { tv_sec: deadline.as_secs().cast_signed(), tv_nsec: 0 };
     let ready = poll(&mut [PollFd::new(&ended.as_fd(), PollFlags::IN)], Some(&timeout));
     if !matches!(ready, Ok(1..)) {
-        let _ = child.kill();
+        // With all that it started; as it has not been waited for, its number is still its own.
+        let _ = kill_process_group(pid, Signal::KILL);
         let _ = child.wait();
-        return Err(format!("did not end within {} s", DEADLINE.as_secs()));
+        return Err(format!("did not end within {} s", deadline.as_secs()));
     }
     let status = child.wait().map_err(|error| error.to_string())?;
     if status.success() { Ok(()) } else { Err(format!("ended with {status}")) }
+}
+
+/// In memory. A pipe would have to be written while the program is waited for, and one that reads nothing of it would never be.
+fn as_file(input: &str) -> std::io::Result<fs::File> {
+    let mut file = fs::File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+    file.write_all(input.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// What is configured, and the warnings so far.
@@ -172,15 +185,34 @@ impl<'a> System<'a> {
     }
 }
 
-/// The first 128 KiB of a device or file, less when it is shorter.
-pub(crate) fn head_of(path: &Path) -> std::io::Result<Vec<u8>> {
-    use std::io::Read;
-    let mut head = Vec::new();
-    fs::File::open(path)?.take(128 << 10).read_to_end(&mut head)?;
-    Ok(head)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Bytes of a device or file.
-pub(crate) fn size_of(path: &Path) -> std::io::Result<u64> {
-    std::io::Seek::seek(&mut fs::File::open(path)?, std::io::SeekFrom::End(0))
+    fn shell(line: &str) -> Program {
+        Program::new(["sh", "-c", line])
+    }
+
+    #[test]
+    fn a_program_that_leaves_a_large_input_unread_is_no_hindrance() {
+        let input = "x".repeat(1 << 20);
+        assert_eq!(attend(&shell("exit 0").reading(input.clone())), Ok(()));
+        assert_eq!(attend(&shell("test $(wc -c) = 1048576").reading(input)), Ok(()));
+    }
+
+    #[test]
+    fn a_late_program_ends_with_all_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let child = folder.path().join("child");
+        let program = shell(&format!("sleep 300 & echo $! > {}; wait", child.display())).reading("x".repeat(1 << 20));
+        let error = attend_within(Duration::from_secs(1), &program).unwrap_err();
+        assert_eq!(error, "did not end within 1 s");
+        let number = fs::read_to_string(child).unwrap();
+        let gone = || fs::read(format!("/proc/{}/cmdline", number.trim())).map_or(true, |words| words.is_empty());
+        let until = std::time::Instant::now() + Duration::from_secs(5);
+        while !gone() {
+            assert!(std::time::Instant::now() < until, "process {number} is still there");
+            std::thread::yield_now();
+        }
+    }
 }

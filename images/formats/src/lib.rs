@@ -11,5 +11,6 @@ pub mod gpt;
 pub mod guid;
 pub mod mbr;
 pub mod qcow2;
+pub mod signatures;
 
 mod field;

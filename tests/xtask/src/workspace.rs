@@ -105,7 +105,7 @@ mod tests {
         ("bessemer-protocol", &[]),
         ("bessemer-images", &["bessemer-image-formats"]),
         ("bessemer-image-formats", &[]),
-        ("bessemer-cloud-config", &[]),
+        ("bessemer-cloud-config", &["bessemer-image-formats"]),
         ("bessemer-conformance", &["bessemer-apiserver"]),
         ("bessemer-rack", &[]),
         ("bessemer-bmc-peers", &["bessemer-rack"]),

@@ -1,8 +1,13 @@
 //! `disk_setup` and `fs_setup`, through sfdisk and the mkfs of the distribution. Nothing that holds data is lost unless `overwrite` says so.
+//!
+//! cloud-init is as careful with tables, where it asks blkid and lsblk, but formats over what it finds when a partition is given by its number or is
+//! `none`. Here a disk that was kept for its data, or is a member of an array or a pool, stays as it is with a warning.
+
+use bessemer_image_formats::signatures::Found;
 
 use super::{ConfigError, sections, warn_unknown};
 use crate::yaml::Node;
-use crate::{ApplyError, Program, System};
+use crate::{ApplyError, Program, System, device};
 
 pub(super) const KEYS: [&str; 2] = ["disk_setup", "fs_setup"];
 
@@ -38,8 +43,8 @@ impl Disks {
     }
 }
 
-/// A device by its path; names such as `ephemeral0` are of other platforms.
-fn device(text: &str, place: &str) -> Result<String, ConfigError> {
+/// The path of a device; names such as `ephemeral0` are of other platforms.
+fn path_of(text: &str, place: &str) -> Result<String, ConfigError> {
     if text.starts_with("/dev/") && !text.split('/').any(|part| part == "..") && !text.contains(char::is_whitespace) {
         return Ok(text.to_owned());
     }
@@ -69,7 +74,7 @@ pub(super) fn read(config: &Node, warnings: &mut Vec<String>) -> Result<Disks, C
             return Err(ConfigError::new(format!("{place}.layout"), "adds up to more than the disk"));
         }
         let overwrite = sections::flag(item, &place, "overwrite", false)?;
-        disks.tables.push(Table { device: device(name, &place)?, gpt, layout, overwrite });
+        disks.tables.push(Table { device: path_of(name, &place)?, gpt, layout, overwrite });
     }
     for (index, item) in config.get("fs_setup").map(Node::items).unwrap_or_default().iter().enumerate() {
         let place = format!("fs_setup[{index}]");
@@ -82,7 +87,7 @@ pub(super) fn read(config: &Node, warnings: &mut Vec<String>) -> Result<Disks, C
             return Err(ConfigError::new(format!("{place}.filesystem"), "is no name of a file system"));
         }
         disks.file_systems.push(FileSystem {
-            device: device(&needed("device")?, &format!("{place}.device"))?,
+            device: path_of(&needed("device")?, &format!("{place}.device"))?,
             partition: text("partition")?,
             kind,
             label: text("label")?,
@@ -107,9 +112,10 @@ fn part_of(part: &Node, place: &str) -> Result<(u64, Option<String>), ConfigErro
 
 pub(super) fn apply(disks: &Disks, system: &mut System<'_>) -> Result<(), ApplyError> {
     for table in &disks.tables {
-        let there = signature(system, &table.device)?;
-        if let Some(what) = there.filter(|_| !table.overwrite) {
-            system.warn(format!("disk_setup: {} has a {what} and overwrite is not set: it stays", table.device));
+        let there = holds(system, &table.device)?;
+        if !there.is_empty() && !table.overwrite {
+            let what = in_words(&there);
+            system.warn(format!("disk_setup: {} holds {what} and overwrite is not set: it stays", table.device));
             continue;
         }
         if table.layout.is_empty() {
@@ -124,9 +130,8 @@ pub(super) fn apply(disks: &Disks, system: &mut System<'_>) -> Result<(), ApplyE
 }
 
 fn partition(table: &Table, system: &System<'_>) -> Result<(), ApplyError> {
-    let sectors = crate::system::size_of(&system.path(&table.device))
-        .map_err(|error| ApplyError::io(std::path::Path::new(&table.device), &error))?
-        / 512;
+    is_free(system, &table.device)?;
+    let sectors = device::size(&system.path(&table.device)).map_err(|error| of(&table.device, &error))? / 512;
     let mut script = format!("label: {}\n", if table.gpt { "gpt" } else { "dos" });
     for (index, (percent, kind)) in table.layout.iter().enumerate() {
         let last =
@@ -152,15 +157,27 @@ fn make(wanted: &FileSystem, system: &mut System<'_>) -> Result<(), ApplyError> 
         }
         Some(number) => partition_of(&wanted.device, number),
     };
-    let there = signature(system, &device)?;
-    let replaced = wanted.replaces.is_some() && there == wanted.replaces;
-    match there {
-        Some(kind) if kind == wanted.kind && !wanted.overwrite => return Ok(()),
-        Some(kind) if !wanted.overwrite && !replaced => {
-            system.warn(format!("fs_setup: {device} has a {kind} and overwrite is not set: it stays"));
+    let there = holds(system, &device)?;
+    let is_wanted = |found: &Found| found.kind == wanted.kind;
+    // A file system may have a boot sector of its own.
+    let is_boot_sector = |found: &Found| found.kind == "dos" && there.len() > 1;
+    let others: Vec<Found> =
+        there.iter().filter(|found| !is_wanted(found) && !is_boot_sector(found)).copied().collect();
+    if !wanted.overwrite {
+        if others.is_empty() && there.iter().any(is_wanted) {
             return Ok(());
         }
-        _ => {}
+        if others.iter().any(|found| wanted.replaces.as_deref() != Some(found.kind)) {
+            let what = in_words(&others);
+            system.warn(format!("fs_setup: {device} holds {what} and overwrite is not set: it stays"));
+            return Ok(());
+        }
+    }
+    is_free(system, &device)?;
+    let path = system.path(&device).to_string_lossy().into_owned();
+    if !others.is_empty() && system.has("wipefs") {
+        // mkfs writes the start, and an array or a pool is found again by its end.
+        system.run(&Program::new(["wipefs", "--all", &path]))?;
     }
     let mut words = vec![format!("mkfs.{}", wanted.kind)];
     let (force, label) = match wanted.kind.as_str() {
@@ -174,7 +191,7 @@ fn make(wanted: &FileSystem, system: &mut System<'_>) -> Result<(), ApplyError> 
         words.extend([label.to_owned(), name.clone()]);
     }
     words.extend(wanted.options.iter().cloned());
-    words.push(system.path(&device).to_string_lossy().into_owned());
+    words.push(path);
     system.run(&Program::new(words))
 }
 
@@ -184,20 +201,115 @@ fn partition_of(disk: &str, number: &str) -> String {
     format!("{disk}{between}{number}")
 }
 
-/// What the head of a device holds, by its magic: a file system's name, or `partition table`.
-fn signature(system: &System<'_>, device: &str) -> Result<Option<String>, ApplyError> {
-    let head = crate::system::head_of(&system.path(device))
-        .map_err(|error| ApplyError::io(std::path::Path::new(device), &error))?;
-    let at = |offset: usize, magic: &[u8]| head.get(offset..offset + magic.len()) == Some(magic);
-    let known: [(&str, bool); 8] = [
-        ("ext4", at(1024 + 56, &[0x53, 0xef])),
-        ("xfs", at(0, b"XFSB")),
-        ("btrfs", at(65_600, b"_BHRfS_M")),
-        ("swap", at(4086, b"SWAPSPACE2")),
-        ("LVM volume", at(536, b"LVM2 001") || at(24, b"LVM2 001")),
-        ("LUKS volume", at(0, b"LUKS\xba\xbe")),
-        ("vfat", at(54, b"FAT1") || at(82, b"FAT32")),
-        ("partition table", at(512, b"EFI PART") || at(4096, b"EFI PART") || at(510, &[0x55, 0xaa])),
-    ];
-    Ok(known.into_iter().find(|(_, there)| *there).map(|(name, _)| name.to_owned()))
+fn holds(system: &System<'_>, device: &str) -> Result<Vec<Found>, ApplyError> {
+    device::holds(&system.path(device)).map_err(|error| of(device, &error))
+}
+
+fn is_free(system: &System<'_>, device: &str) -> Result<(), ApplyError> {
+    device::is_free(&system.path(device))
+        .map_err(|error| ApplyError(format!("{device} is in use, so that nothing is made on it: {error}")))
+}
+
+fn of(device: &str, error: &std::io::Error) -> ApplyError {
+    ApplyError::io(std::path::Path::new(device), error)
+}
+
+/// Each kind once.
+fn in_words(found: &[Found]) -> String {
+    let mut names: Vec<&str> = found.iter().map(|found| found.name).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::fs::{self, File};
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+    use crate::{Run, yaml};
+
+    /// Notes what would be run.
+    #[derive(Default)]
+    struct Noted(RefCell<Vec<String>>);
+
+    impl Run for Noted {
+        fn run(&self, program: &Program) -> Result<(), String> {
+            self.0.borrow_mut().push(program.words.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" "));
+            Ok(())
+        }
+        fn has(&self, _: &str) -> bool {
+            true
+        }
+    }
+
+    /// What is run and warned of for `/dev/sdb` of 16 MiB with these bytes at these places, from its end where negative.
+    fn applied(config: &str, bytes: &[(i64, &[u8])]) -> (Vec<String>, Vec<String>) {
+        const SIZE: u64 = 16 << 20;
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("dev")).unwrap();
+        let disk = File::create(root.path().join("dev/sdb")).unwrap();
+        disk.set_len(SIZE).unwrap();
+        for (at, bytes) in bytes {
+            disk.write_all_at(bytes, if *at < 0 { SIZE.saturating_add_signed(*at) } else { at.unsigned_abs() })
+                .unwrap();
+        }
+        let programs = Noted::default();
+        let mut system = System::new(root.path(), &programs);
+        let disks = read(&yaml::parse(config).unwrap(), &mut Vec::new()).unwrap();
+        apply(&disks, &mut system).unwrap();
+        let warnings = std::mem::take(&mut system.warnings);
+        (programs.0.take(), warnings)
+    }
+
+    const MD: &[u8] = &[0xfc, 0x4e, 0x2b, 0xa9];
+    const EXT: (i64, &[u8]) = (0x438, &[0x53, 0xef]);
+
+    #[test]
+    fn what_belongs_to_an_array_or_a_pool_stays_unless_it_is_to_be_overwritten() {
+        let pool = 0x00ba_b10c_u64.to_le_bytes();
+        let table: [(i64, &[u8], &str); 8] = [
+            (4096, MD, "md RAID 1.2"),
+            (-8192, MD, "md RAID 1.0"),
+            (-65_536, MD, "md RAID 0.90"),
+            (-512, &[0xde, 0x11, 0xde, 0x11], "DDF RAID"),
+            (200 << 10, &pool, "ZFS label"),
+            (4120, &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca], "bcache"),
+            (1024, b"LABELONE", "LVM"),
+            (1 << 20, &[0x0d, 0xd0, 0x01, 0xc0], "VMFS"),
+        ];
+        for (at, bytes, name) in table {
+            for section in [
+                "disk_setup: {/dev/sdb: {table_type: gpt, layout: true}}",
+                "fs_setup: [{device: /dev/sdb, filesystem: ext4, partition: none}]",
+            ] {
+                let (ran, warned) = applied(section, &[(at, bytes)]);
+                assert_eq!(ran, [""; 0], "{name} under {section}");
+                assert!(
+                    warned.concat().contains(&format!("/dev/sdb holds {name} and overwrite is not set")),
+                    "{warned:?}"
+                );
+                let over = section.replace("sdb: {", "sdb: {overwrite: true, ").replace("[{", "[{overwrite: true, ");
+                let (ran, warned) = applied(&over, &[(at, bytes)]);
+                assert!(!ran.is_empty() && warned.is_empty(), "{name} under {section}: {ran:?} {warned:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_system_is_made_once_and_replaces_what_it_is_told_to() {
+        let make = "fs_setup: [{device: /dev/sdb, filesystem: ext4}]";
+        assert_eq!(applied(make, &[]), (vec!["mkfs.ext4 -F".to_owned()], vec![]));
+        assert_eq!(applied(make, &[EXT]), (vec![], vec![]));
+        // One half of a mirror is no file system that is ready.
+        let (ran, warned) = applied(make, &[EXT, (-8192, MD)]);
+        assert!(ran.is_empty() && warned.concat().contains("md RAID 1.0"), "{ran:?} {warned:?}");
+        let ntfs: [(i64, &[u8]); 2] = [(3, b"NTFS    "), (510, &[0x55, 0xaa])];
+        let replace = "fs_setup: [{device: /dev/sdb, filesystem: ext4, replace_fs: ntfs}]";
+        assert_eq!(applied(replace, &ntfs).0, ["wipefs --all", "mkfs.ext4 -F"]);
+        assert!(applied(replace, &[(0, b"XFSB")]).0.is_empty());
+        let fat: [(i64, &[u8]); 2] = [(0x52, b"FAT32"), (510, &[0x55, 0xaa])];
+        assert_eq!(applied("fs_setup: [{device: /dev/sdb, filesystem: vfat}]", &fat), (vec![], vec![]));
+    }
 }

@@ -50,7 +50,7 @@ pub enum UserDataError {
 pub struct UserData {
     /// All parts' cloud-config; of a key in several parts, the last part's value.
     pub config: Node,
-    /// Scripts in the order of their parts, to be run by name after everything else.
+    /// Scripts in the order of their parts, to be run by name after everything else. As with files, of several of one name the last is left.
     pub scripts: Vec<Script>,
     /// Parts that are left out, each in a sentence.
     pub warnings: Vec<String>,
@@ -160,6 +160,7 @@ impl UserData {
                 Ok(true)
             }
             Some(Kind::Script) => {
+                self.scripts.retain(|script| script.name != name);
                 self.scripts.push(Script { name: name.to_owned(), text: text.to_owned() });
                 Ok(true)
             }
@@ -232,6 +233,20 @@ mod tests {
         assert_eq!(data.scripts, [Script { name: "part-002".into(), text: "#!/bin/sh\necho hi\n".into() }]);
         let zipped = super::read(&zipped(MESSAGE.as_bytes()), &Map::new()).unwrap();
         assert_eq!(zipped, data);
+    }
+
+    #[test]
+    fn of_scripts_of_one_name_the_last_is_run_once() {
+        let part = |name: &str, text: &str| {
+            format!(
+                "--b\nContent-Type: text/x-shellscript\nContent-Disposition: attachment; filename=\"{name}\"\n\n#!/bin/sh\n{text}\n"
+            )
+        };
+        let parts = [part("a.sh", "one"), part("b.sh", "two"), part("a.sh", "three")].concat();
+        let data = read(&format!("Content-Type: multipart/mixed; boundary=\"b\"\n\n{parts}--b--\n")).unwrap();
+        let scripts: Vec<_> =
+            data.scripts.iter().map(|script| (script.name.as_str(), script.text.trim_end())).collect();
+        assert_eq!(scripts, [("b.sh", "#!/bin/sh\ntwo"), ("a.sh", "#!/bin/sh\nthree")]);
     }
 
     #[test]

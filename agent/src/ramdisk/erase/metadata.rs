@@ -5,6 +5,8 @@
 use std::io;
 use std::ops::Range;
 
+use bessemer_image_formats::signatures::Found;
+
 use super::medium::Medium;
 use super::{signatures, tables};
 
@@ -53,7 +55,7 @@ pub(super) fn wipe(medium: &Medium) -> Result<Wiped, WipeError> {
     for region in partitions.iter().chain([&whole]) {
         let place = if *region == whole { String::new() } else { format!(" of the partition at {}", region.start) };
         let found = signatures::find(medium, region).map_err(unreadable("what is on it"))?;
-        wiped.found.extend(found.into_iter().map(|(name, at)| format!("{name} at {at}{place}")));
+        wiped.found.extend(found.into_iter().map(|Found { name, at, .. }| format!("{name} at {at}{place}")));
     }
     let mut inner = Vec::new();
     for region in &partitions {
@@ -73,7 +75,7 @@ pub(super) fn wipe(medium: &Medium) -> Result<Wiped, WipeError> {
         wiped.bytes += range.end - range.start;
     }
     for region in partitions.iter().chain([&whole]) {
-        if let Some((name, at)) = signatures::find(medium, region).map_err(failed("read back"))?.first() {
+        if let Some(&Found { name, at, .. }) = signatures::find(medium, region).map_err(failed("read back"))?.first() {
             return Err(WipeError::StillThere { name, at: region.start + at });
         }
     }

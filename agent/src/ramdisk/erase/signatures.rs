@@ -1,126 +1,20 @@
-//! By which bytes firmware, kernels and tools find something on a disk or a partition, and where else than at its ends such bytes lie.
+//! Where else than at a disk's or a partition's ends the bytes lie by which something on it is found again.
 
 use std::io;
 use std::ops::Range;
 
+use bessemer_image_formats::signatures::{self, Found};
+
 use super::medium::Medium;
 use super::tables;
-
-/// From where an offset counts.
-#[derive(Debug, Clone, Copy)]
-enum At {
-    /// The first byte.
-    Start(u64),
-    /// The end, towards the start.
-    End(u64),
-    /// The end after rounding the size down to a multiple, towards the start.
-    AlignedEnd { multiple: u64, back: u64 },
-}
-
-struct Signature {
-    name: &'static str,
-    at: At,
-    bytes: &'static [u8],
-}
-
-const fn of(name: &'static str, at: At, bytes: &'static [u8]) -> Signature {
-    Signature { name, at, bytes }
-}
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Offsets and bytes are those that the owners of the formats document.
-const KNOWN: &[Signature] = &[
-    of("GPT", At::Start(512), b"EFI PART"),
-    of("GPT", At::Start(4096), b"EFI PART"),
-    of("backup GPT", At::End(512), b"EFI PART"),
-    of("backup GPT", At::End(4096), b"EFI PART"),
-    of("MBR or boot sector", At::Start(510), &[0x55, 0xaa]),
-    of("ext2/3/4", At::Start(0x438), &[0x53, 0xef]),
-    of("XFS", At::Start(0), b"XFSB"),
-    of("btrfs", At::Start(64 * KIB + 64), b"_BHRfS_M"),
-    of("btrfs, second copy", At::Start(64 * MIB + 64), b"_BHRfS_M"),
-    of("btrfs, third copy", At::Start(256 * GIB + 64), b"_BHRfS_M"),
-    of("swap", At::Start(4086), b"SWAPSPACE2"),
-    of("swap", At::Start(4086), b"SWAP-SPACE"),
-    of("swap, pages of 16 KiB", At::Start(16374), b"SWAPSPACE2"),
-    of("swap, pages of 64 KiB", At::Start(65526), b"SWAPSPACE2"),
-    of("FAT", At::Start(0x36), b"FAT1"),
-    of("FAT", At::Start(0x52), b"FAT32"),
-    of("NTFS", At::Start(3), b"NTFS    "),
-    of("exFAT", At::Start(3), b"EXFAT   "),
-    of("BitLocker", At::Start(3), b"-FVE-FS-"),
-    of("ISO 9660", At::Start(0x8001), b"CD001"),
-    of("UDF", At::Start(0x8001), b"BEA01"),
-    of("f2fs", At::Start(1024), &[0x10, 0x20, 0xf5, 0xf2]),
-    of("JFS", At::Start(0x8000), b"JFS1"),
-    of("ReiserFS", At::Start(0x10034), b"ReIsEr"),
-    of("NILFS2", At::Start(1030), &[0x34, 0x34]),
-    of("GFS2", At::Start(64 * KIB), &[0x01, 0x16, 0x19, 0x70]),
-    of("HFS+", At::Start(1024), b"H+\x00"),
-    of("APFS", At::Start(32), b"NXSB"),
-    of("squashfs", At::Start(0), b"hsqs"),
-    of("EROFS", At::Start(1024), &[0xe2, 0xe1, 0xf5, 0xe0]),
-    of("VMFS", At::Start(MIB), &[0x0d, 0xd0, 0x01, 0xc0]),
-    of("LVM", At::Start(0), b"LABELONE"),
-    of("LVM", At::Start(512), b"LABELONE"),
-    of("LVM", At::Start(1024), b"LABELONE"),
-    of("LVM", At::Start(1536), b"LABELONE"),
-    of("LUKS", At::Start(0), b"LUKS\xba\xbe"),
-    of("LUKS, second header", At::Start(16 * KIB), b"SKUL\xba\xbe"),
-    of("LUKS, second header", At::Start(32 * KIB), b"SKUL\xba\xbe"),
-    of("LUKS, second header", At::Start(64 * KIB), b"SKUL\xba\xbe"),
-    of("LUKS, second header", At::Start(128 * KIB), b"SKUL\xba\xbe"),
-    of("LUKS, second header", At::Start(256 * KIB), b"SKUL\xba\xbe"),
-    of("LUKS, second header", At::Start(512 * KIB), b"SKUL\xba\xbe"),
-    of("LUKS, second header", At::Start(MIB), b"SKUL\xba\xbe"),
-    of("LUKS, second header", At::Start(2 * MIB), b"SKUL\xba\xbe"),
-    of("LUKS, second header", At::Start(4 * MIB), b"SKUL\xba\xbe"),
-    of("md RAID 0.90", At::AlignedEnd { multiple: 64 * KIB, back: 64 * KIB }, &[0xfc, 0x4e, 0x2b, 0xa9]),
-    of("md RAID 1.0", At::AlignedEnd { multiple: 4 * KIB, back: 8 * KIB }, &[0xfc, 0x4e, 0x2b, 0xa9]),
-    of("md RAID 1.1", At::Start(0), &[0xfc, 0x4e, 0x2b, 0xa9]),
-    of("md RAID 1.2", At::Start(4096), &[0xfc, 0x4e, 0x2b, 0xa9]),
-    of("Intel RAID", At::End(1024), b"Intel Raid ISM Cfg Sig. "),
-    of("Intel RAID", At::End(8192), b"Intel Raid ISM Cfg Sig. "),
-    of("DDF RAID", At::End(512), &[0xde, 0x11, 0xde, 0x11]),
-    of("DDF RAID", At::End(4096), &[0xde, 0x11, 0xde, 0x11]),
-    of("bcache", At::Start(4120), &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca]),
-    of("DRBD", At::End(4096 - 60), &[0x83, 0x74, 0x02, 0x6d]),
-    of("Stratis", At::Start(516), b"!Stra0tis\x86\xff\x02^\x41rh"),
-    of("VDO", At::Start(0), b"dmvdo001"),
-    of("Ceph BlueStore", At::Start(0), b"bluestore block device"),
-];
-
-/// Copies of ZFS's label: two at each end, 256 KiB each, with an array of uberblocks in the second half.
-const ZFS_LABEL: u64 = 256 * KIB;
-const ZFS_UBERBLOCK: [u8; 8] = 0x00ba_b10c_u64.to_le_bytes();
-
 /// What is found in `region`, each with its offset from the region's start.
-pub(super) fn find(medium: &Medium, region: &Range<u64>) -> io::Result<Vec<(&'static str, u64)>> {
-    let size = region.end - region.start;
-    let mut found = Vec::new();
-    for signature in KNOWN {
-        let at = match signature.at {
-            At::Start(offset) => Some(offset),
-            At::End(back) => size.checked_sub(back),
-            At::AlignedEnd { multiple, back } => (size / multiple * multiple).checked_sub(back),
-        };
-        let Some(at) = at.filter(|at| at + signature.bytes.len() as u64 <= size) else { continue };
-        if medium.read(region.start + at, signature.bytes.len())? == signature.bytes {
-            found.push((signature.name, at));
-        }
-    }
-    let aligned = size / ZFS_LABEL * ZFS_LABEL;
-    for label in [Some(0), Some(ZFS_LABEL), aligned.checked_sub(2 * ZFS_LABEL), aligned.checked_sub(ZFS_LABEL)] {
-        let Some(label) = label.filter(|label| label + ZFS_LABEL <= size) else { continue };
-        let uberblocks = medium.read(region.start + label + ZFS_LABEL / 2, 128 * 1024)?;
-        if uberblocks.chunks(1024).any(|block| block.starts_with(&ZFS_UBERBLOCK)) {
-            found.push(("ZFS label", label));
-        }
-    }
-    Ok(found)
+pub(super) fn find(medium: &Medium, region: &Range<u64>) -> io::Result<Vec<Found>> {
+    signatures::find(region.end - region.start, |at, length| medium.read(region.start + at, length))
 }
 
 /// Ranges in the middle of `region`, from the disk's start, that what was found at its ends points to.
