@@ -14,6 +14,9 @@ const MOST_WORKERS: usize = 8;
 /// Clusters that may wait for each thread.
 const DEPTH: usize = 4;
 
+/// Bytes of clusters that may be in hand in all, decoded: of the largest ones few threads are enough, and memory is not.
+const IN_HAND: usize = 16 << 20;
+
 /// A decoded cluster, or why it is none.
 type Decoded = Result<Vec<u8>, Qcow2Error>;
 
@@ -27,6 +30,8 @@ pub(super) struct Pool {
     workers: Vec<Worker>,
     /// Places on the guest's disk, the oldest first.
     waiting: VecDeque<u64>,
+    /// How many of them at most.
+    most: usize,
     next_in: usize,
     next_out: usize,
     size: u64,
@@ -35,7 +40,8 @@ pub(super) struct Pool {
 impl Pool {
     /// `size` is that of the guest's disk, which may end in the middle of a cluster.
     pub(super) fn start(compression: Compression, cluster: usize, size: u64) -> Result<Self, String> {
-        let count = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS);
+        let some = (IN_HAND / cluster.max(1)).max(1);
+        let count = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS).min(some);
         let worker = |_| {
             let (stored, to_decode) = sync_channel::<Vec<u8>>(DEPTH);
             let (done, decoded) = sync_channel::<Decoded>(DEPTH);
@@ -53,12 +59,12 @@ impl Pool {
             Ok(Worker { stored, decoded })
         };
         let workers = (0..count).map(worker).collect::<Result<_, String>>()?;
-        Ok(Self { workers, waiting: VecDeque::new(), next_in: 0, next_out: 0, size })
+        Ok(Self { workers, waiting: VecDeque::new(), most: some.min(count * DEPTH), next_in: 0, next_out: 0, size })
     }
 
     /// Takes a compressed cluster; writes the oldest one when all threads have enough.
     pub(super) fn decode(&mut self, guest: u64, stored: Vec<u8>, writer: &mut DiskWriter) -> Result<(), CopyError> {
-        if self.waiting.len() >= self.workers.len() * DEPTH {
+        if self.waiting.len() >= self.most {
             self.write_oldest(writer)?;
         }
         let sent = self.workers.get(self.next_in).map(|worker| worker.stored.send(stored));

@@ -62,16 +62,17 @@ impl Plan {
             )));
         }
         let file = body.about.total.ok_or(SourceError::NoRanges)?;
-        let mut sums = Vec::new();
         let mut builder = MapBuilder::new(header.clone(), file)?;
         let first = usize::try_from(header.cluster()).unwrap_or(usize::MAX).min(MOST_HEADER_BYTES).min(start.len());
-        sums.push((0, sum(start.get(..first).unwrap_or_default())));
         let l1 = reader.part(header.l1_offset, header.l1_bytes()).await?;
-        sums.push((header.l1_offset, sum(&l1)));
         let mut tables = builder.add_l1(&l1)?;
+        // The builder has counted them, and one vector that grows would take twice as much.
+        let mut sums = Vec::with_capacity(tables.len() + 2);
+        sums.push((0, sum(start.get(..first).unwrap_or_default())));
+        sums.push((header.l1_offset, sum(&l1)));
+        drop(l1);
         tables.sort_unstable_by_key(|(_, offset)| *offset);
         let cluster = header.cluster();
-        let mut parts = Vec::new();
         for neighbours in tables.chunk_by(|(_, left), (_, right)| left + cluster == *right) {
             for some in neighbours.chunks(usize::try_from((LARGEST_PART / cluster).max(1)).unwrap_or(1)) {
                 let Some((_, offset)) = some.first() else { continue };
@@ -79,27 +80,17 @@ impl Plan {
                 let tables = bytes.chunks(usize::try_from(cluster).unwrap_or(usize::MAX));
                 for ((index, offset), table) in some.iter().zip(tables) {
                     sums.push((*offset, sum(table)));
-                    parts.push((*index, bytes.slice_ref(table)));
+                    builder.add_l2(*index, table)?;
                 }
             }
-            if parts.len() as u64 * cluster > 8 * LARGEST_PART {
-                add(&mut builder, &mut parts)?;
-            }
         }
-        add(&mut builder, &mut parts)?;
+        drop(tables);
         let map = builder.finish()?;
         sums.sort_unstable_by_key(|(offset, _)| *offset);
         let sums = sums.into_iter().map(|(_, sum)| sum).collect();
         let head = head(&reader, &header, &map).await?;
         Ok(Self { header, map, sums, head })
     }
-}
-
-fn add(builder: &mut MapBuilder, parts: &mut Vec<(u64, Bytes)>) -> Result<(), PlanError> {
-    for (index, table) in parts.drain(..) {
-        builder.add_l2(index, &table)?;
-    }
-    Ok(())
 }
 
 struct Parts<'a> {

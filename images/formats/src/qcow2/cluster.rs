@@ -3,9 +3,12 @@
 use std::fmt;
 
 use flate2::{Decompress, FlushDecompress, Status};
-use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
 use super::{Compression, Qcow2Error};
+
+/// Log of the largest cluster. A frame of one has no use for more of a window, but could claim one of 128 MiB in each decoder.
+const WINDOW_LOG: u32 = 21;
 
 /// Keeps a decoder's memory from one cluster to the next.
 pub enum ClusterDecoder {
@@ -32,14 +35,18 @@ impl ClusterDecoder {
     pub fn new(compression: Compression) -> Result<Self, Qcow2Error> {
         match compression {
             Compression::Zlib => Ok(Self::Zlib(Box::new(Decompress::new(false)))),
-            Compression::Zstd => Decoder::new().map(|decoder| Self::Zstd(Box::new(decoder))).map_err(failed),
+            Compression::Zstd => {
+                let mut decoder = Decoder::new().map_err(failed)?;
+                decoder.set_parameter(DParameter::WindowLogMax(WINDOW_LOG)).map_err(failed)?;
+                Ok(Self::Zstd(Box::new(decoder)))
+            }
         }
     }
 
     /// Fills `cluster` from `compressed`, behind which there may be bytes of something else.
     ///
     /// # Errors
-    /// The bytes are damaged or give less than a cluster.
+    /// The bytes are damaged, give less than a cluster, or want more memory than a cluster can.
     pub fn decode(&mut self, compressed: &[u8], cluster: &mut [u8]) -> Result<(), Qcow2Error> {
         let filled = match self {
             Self::Zlib(decoder) => {
@@ -70,4 +77,38 @@ impl ClusterDecoder {
 
 fn failed(error: impl fmt::Display) -> Qcow2Error {
     Qcow2Error::Cluster(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use zstd::stream::raw::{CParameter, Encoder};
+
+    use super::*;
+
+    fn frame(window_log: u32, plain: &[u8]) -> Vec<u8> {
+        let mut encoder = Encoder::new(1).unwrap();
+        encoder.set_parameter(CParameter::WindowLog(window_log)).unwrap();
+        let mut compressed = vec![0; plain.len() + 1024];
+        let mut input = InBuffer::around(plain);
+        let mut output = OutBuffer::around(&mut compressed[..]);
+        // In pieces, so that the window cannot be made as small as what is there.
+        encoder.run(&mut input, &mut output).unwrap();
+        encoder.flush(&mut output).unwrap();
+        encoder.finish(&mut output, true).unwrap();
+        let length = output.pos();
+        compressed.truncate(length);
+        compressed
+    }
+
+    #[test]
+    fn a_frame_with_a_window_larger_than_any_cluster_is_refused() {
+        let plain: Vec<u8> = (0..65_536u32).map(|number| (number / 7) as u8).collect();
+        let mut cluster = vec![0; plain.len()];
+        for (window_log, fits) in [(16, true), (21, true), (22, false), (27, false)] {
+            let mut decoder = ClusterDecoder::new(Compression::Zstd).unwrap();
+            let decoded = decoder.decode(&frame(window_log, &plain), &mut cluster);
+            assert_eq!(decoded.is_ok(), fits, "{window_log}: {decoded:?}");
+        }
+        assert!(cluster == plain);
+    }
 }

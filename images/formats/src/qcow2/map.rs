@@ -2,8 +2,16 @@
 
 use super::{Header, Qcow2Error};
 
-/// Most clusters with data that are kept in memory, 24 bytes each: 256 GiB of data in clusters of the usual 64 KiB.
-const MOST_EXTENTS: usize = 4 << 20;
+/// What all that is known of an image may take in memory, in bytes: whoever writes it may have 512 MiB for everything. Enough for 70 GB in
+/// compressed or scattered clusters of the usual 64 KiB, and for any disk in clusters that follow each other.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// One extent, the range of zeroes before it, and a quarter of both in reserve.
+const EXTENT_BYTES: u64 = (size_of::<Extent>() + size_of::<(u64, u64)>()) as u64 * 5 / 4;
+
+/// One table of the second level: its place here and among those that are still to be read, and what a reader keeps of it, which is the place again
+/// and a digest of 32 bytes, once in each order.
+const TABLE_BYTES: u64 = 2 * size_of::<(u64, u64)>() as u64 + 8 + 2 * 32;
 
 /// Bits of an entry that hold an offset into the file.
 const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
@@ -47,6 +55,8 @@ pub struct MapBuilder {
     file: u64,
     extents: Vec<Extent>,
     tables: Vec<(u64, u64)>,
+    /// Bytes that all of it takes.
+    held: u64,
 }
 
 /// The whole of an image, by place in the file.
@@ -64,10 +74,11 @@ impl MapBuilder {
     /// For a file of `file` bytes that starts with `header`.
     ///
     /// # Errors
-    /// The first level is not inside the file.
+    /// The first level is not inside the file, or more than can be kept in mind.
     pub fn new(header: Header, file: u64) -> Result<Self, Qcow2Error> {
         let first = header.cluster().min(super::MOST_HEADER_BYTES as u64).min(file);
-        let mut builder = Self { header, file, extents: Vec::new(), tables: vec![(0, first)] };
+        let mut builder = Self { header, file, extents: Vec::new(), tables: vec![(0, first)], held: 0 };
+        builder.hold(builder.header.l1_bytes())?;
         builder.table("the first level", builder.header.l1_offset, builder.header.l1_bytes())?;
         Ok(builder)
     }
@@ -80,16 +91,27 @@ impl MapBuilder {
         Ok(())
     }
 
+    /// Counts what is about to be kept.
+    fn hold(&mut self, bytes: u64) -> Result<(), Qcow2Error> {
+        self.held = self.held.saturating_add(bytes);
+        if self.held > MOST_BYTES {
+            let what = "more tables and scattered clusters than go into bytes of memory:";
+            return Err(Qcow2Error::Claim { what, value: MOST_BYTES });
+        }
+        Ok(())
+    }
+
     /// Takes the first level and says where the tables of the second are: index and offset of each that is there. Each is one cluster.
     ///
     /// # Errors
-    /// Reserved bits, or an offset that no table can have.
+    /// Reserved bits, an offset that no table can have, or more tables than can be kept in mind.
     pub fn add_l1(&mut self, bytes: &[u8]) -> Result<Vec<(u64, u64)>, Qcow2Error> {
-        let mut found = Vec::new();
-        for (index, entry) in (0..self.header.l1_entries).zip(entries(bytes)) {
-            if entry & OFFSET == 0 && entry & !COPIED == 0 {
-                continue;
-            }
+        let there = |(_, entry): &(u64, u64)| entry & !COPIED != 0;
+        let count = (0..self.header.l1_entries).zip(entries(bytes)).filter(there).count();
+        self.hold((count as u64).saturating_mul(TABLE_BYTES))?;
+        let mut found = Vec::with_capacity(count);
+        self.tables.reserve_exact(count);
+        for (index, entry) in (0..self.header.l1_entries).zip(entries(bytes)).filter(there) {
             let offset = self.aligned(entry & !COPIED, "a second level at byte")?;
             self.table("a second level", offset, self.header.cluster())?;
             found.push((index, offset));
@@ -111,13 +133,16 @@ impl MapBuilder {
                 // QEMU keeps such clusters after a disk was made smaller; nobody reads them.
                 continue;
             }
-            let kept = self.extents.len();
             match self.extents.last_mut() {
                 Some(last) if continues(last, &extent) => last.length += extent.length,
-                _ if kept >= MOST_EXTENTS => {
-                    return Err(Qcow2Error::Claim { what: "more scattered clusters than", value: MOST_EXTENTS as u64 });
+                _ => {
+                    self.hold(EXTENT_BYTES)?;
+                    if self.extents.len() == self.extents.capacity() {
+                        // By a quarter: doubled, most of the memory could be one that holds nothing.
+                        self.extents.reserve_exact((self.extents.len() / 4).max(64));
+                    }
+                    self.extents.push(extent);
                 }
-                _ => self.extents.push(extent),
             }
         }
         Ok(())
@@ -185,25 +210,22 @@ impl MapBuilder {
         Ok(Map { extents: self.extents, tables: self.tables, zeroes })
     }
 
-    /// What no extent covers. The extents are still in the guest's order, as that is how the tables come.
-    fn zeroes(&self) -> Vec<(u64, u64)> {
-        let mut ordered: Vec<(u64, u64)> = self
-            .extents
-            .iter()
-            .map(|extent| match extent.stored {
-                Stored::Plain => (extent.guest, extent.length),
-                Stored::Compressed => (extent.guest, self.header.cluster()),
-            })
-            .collect();
-        ordered.sort_unstable();
-        let mut zeroes: Vec<(u64, u64)> = Vec::new();
-        let mut position = 0;
-        for (guest, length) in ordered.into_iter().chain([(self.header.size, 0)]) {
-            if guest > position {
-                zeroes.push((position, guest - position));
-            }
-            position = guest + length;
-        }
+    /// What no extent covers. Leaves the extents in the guest's order.
+    fn zeroes(&mut self) -> Vec<(u64, u64)> {
+        self.extents.sort_unstable_by_key(|extent| extent.guest);
+        let (cluster, size) = (self.header.cluster(), self.header.size);
+        let ends = self.extents.iter().map(|extent| match extent.stored {
+            Stored::Plain => (extent.guest, extent.length),
+            Stored::Compressed => (extent.guest, cluster),
+        });
+        let gaps = ends.chain([(size, 0)]).scan(0, |position, (guest, length)| {
+            let gap = (*position, guest.saturating_sub(*position));
+            *position = guest + length;
+            Some(gap)
+        });
+        let gaps = gaps.filter(|(_, length)| *length > 0);
+        let mut zeroes = Vec::with_capacity(gaps.clone().count());
+        zeroes.extend(gaps);
         zeroes
     }
 }
