@@ -17,6 +17,7 @@ mod mask;
 mod node;
 mod ramdisk;
 mod syscall;
+mod window;
 
 /// This program's version, as reported to the controller.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

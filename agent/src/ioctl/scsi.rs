@@ -79,10 +79,18 @@ pub(crate) fn scsi(
     if raw.host_status != 0 {
         return Err(io::Error::other(format!("SCSI host status {:#x}", raw.host_status)));
     }
+    if ![GOOD, CHECK_CONDITION].contains(&raw.status) {
+        return Err(io::Error::other(format!("SCSI status {:#x}: the command was not carried out", raw.status)));
+    }
     let written = sense.get(..usize::from(raw.sense_written)).unwrap_or_default();
     // With CK_COND an ATA command always comes with sense: what it means is for whoever sent it.
     Ok(written.to_vec())
 }
+
+/// Statuses of SAM-5, table 46, with which a command has been carried out, or says by its sense why not. Of a busy or reserved disk, which carried out
+/// nothing, there is no sense.
+const GOOD: u8 = 0x00;
+const CHECK_CONDITION: u8 = 0x02;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Our identity from the seed partition, and what lies beside it there for whoever configures the host. The FAT is read directly, so that neither a mount nor the kernel's vfat is needed.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use bessemer_protocol::{IDENTITY_PATH, NOCLOUD_LABEL, NodeIdentity, SEED_LABEL};
@@ -9,6 +9,7 @@ use fatfs::{FileSystem, FsOptions};
 use serde_json::{Map, Value};
 
 use crate::files;
+use crate::window::Window;
 
 /// Largest file that is believed, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -81,7 +82,9 @@ fn find(sys: &Path, dev: &Path) -> Vec<PathBuf> {
 }
 
 fn read_from(device: &Path) -> io::Result<Found> {
-    let volume = FileSystem::new(File::open(device)?, FsOptions::new())?;
+    let mut disk = File::open(device)?;
+    let size = disk.seek(SeekFrom::End(0))?;
+    let volume = FileSystem::new(Window::new(&disk, 0, size), FsOptions::new())?;
     let file = |path: &str| -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         volume.root_dir().open_file(path)?.take(MAX_FILE).read_to_end(&mut bytes)?;

@@ -8,6 +8,9 @@ use fatfs::{FileSystem, FsOptions};
 
 use crate::ramdisk::deploy::Window;
 
+/// Names of one folder that are looked at.
+const MOST_NAMES: usize = 4096;
+
 /// Somewhere files are.
 pub(super) enum Tree<'a> {
     /// A folder of this system's.
@@ -28,10 +31,10 @@ impl<'a> Tree<'a> {
             Self::Folder(root) => {
                 let Some(path) = inside(root, folder) else { return Vec::new() };
                 let entries = fs::read_dir(path).into_iter().flatten().flatten();
-                entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+                entries.take(MOST_NAMES).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
             }
             Self::Fat(volume) => match volume.root_dir().open_dir(folder.trim_matches('/')) {
-                Ok(folder) => folder.iter().flatten().map(|entry| entry.file_name()).collect(),
+                Ok(folder) => folder.iter().flatten().take(MOST_NAMES).map(|entry| entry.file_name()).collect(),
                 Err(_) => Vec::new(),
             },
         }
