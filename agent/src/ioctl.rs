@@ -11,6 +11,7 @@ mod block;
 mod ipmi;
 mod nvme;
 mod packet;
+mod readiness;
 mod scsi;
 
 use std::io;
@@ -22,6 +23,7 @@ pub(crate) use block::{discard, remove_mapping, secure_discard, zero_out};
 pub(crate) use ipmi::ipmi;
 pub(crate) use nvme::{NvmeCommand, nvme_admin};
 pub(crate) use packet::packet_socket;
+pub(crate) use readiness::awaited;
 pub(crate) use scsi::{ScsiDirection, scsi};
 
 /// `BLKRRPART` of `<linux/fs.h>`: no argument.

@@ -6,6 +6,8 @@ use std::os::fd::OwnedFd;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use tokio::io::unix::AsyncFd;
 
+use super::awaited;
+
 /// `struct sockaddr_ll` of `<linux/if_packet.h>`.
 #[repr(C)]
 struct Address {
@@ -39,6 +41,5 @@ pub(crate) fn packet_socket(index: u32, ethernet_type: [u8; 2]) -> io::Result<As
     }?;
     socket.bind(&address)?;
     socket.set_nonblocking(true)?;
-    // SAFETY: an `OwnedFd` names the same open file until it is dropped, which only this does.
-    unsafe { AsyncFd::register(OwnedFd::from(socket)) }.map_err(|error| error.into_parts().1)
+    awaited(OwnedFd::from(socket))
 }

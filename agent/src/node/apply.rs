@@ -13,8 +13,9 @@ use bessemer_protocol::{Bootstrap, NodePhase};
 use serde_json::{Map, Value};
 use tracing::{info, warn};
 
-use super::command::{self, Failed, set};
+use super::command::{self, Failed, Order, set};
 use super::journal::{Journal, Step};
+use super::run::Place;
 use super::shell::Shell;
 use super::{Reporter, provider_id, secrets};
 use crate::mask::{self, Masker};
@@ -68,6 +69,7 @@ async fn steps(orders: Orders<'_>, journal: &mut Journal, reporter: &Reporter) -
     let config = Arc::new(config);
     let instance = meta_data.get("instance-id").or_else(|| meta_data.get("uuid")).and_then(Value::as_str);
     let shell = Shell::new(orders.run, &data.claim, instance.unwrap_or(&data.claim));
+    let place = Place::new(orders.run, &data.claim);
     for module in config.modules() {
         let commands: Vec<Command> = match module {
             Module::Bootcmd => config.bootcmd.clone(),
@@ -84,15 +86,22 @@ async fn steps(orders: Orders<'_>, journal: &mut Journal, reporter: &Reporter) -
         };
         for (index, command) in commands.iter().enumerate() {
             let step = format!("{}/{index}", module.name());
-            match journal.step(&step) {
-                Step::Done => continue,
-                Step::Interrupted => return Err(interrupted(&step)),
-                Step::New => {}
-            }
-            noted(journal.begin(&step))?;
+            let process = match (journal.step(&step), journal.process()) {
+                (Step::Done, _) => continue,
+                // It may still run, or has told how it ended.
+                (Step::Interrupted, Some(process)) if process.is_of_this_start() => Some(process.clone()),
+                (Step::Interrupted, Some(_)) => return Err(interrupted(&step)),
+                // Without a process nothing has run yet.
+                (Step::Interrupted | Step::New, _) => {
+                    noted(journal.begin(&step))?;
+                    None
+                }
+            };
             let line = shell.line(&command.line);
-            Box::pin(command::carry_out(&step, &command.words, &line, journal.folder(), reporter)).await?;
+            let order = Order { step: &step, words: &command.words, line: &line, process };
+            Box::pin(command::carry_out(order, journal, &place, reporter)).await?;
             noted(journal.finish(&step))?;
+            place.clear();
         }
     }
     Ok(())
@@ -270,15 +279,109 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_interrupted_command_is_not_run_again() {
+    async fn a_command_that_a_restart_of_the_host_interrupted_is_not_run_again() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(&folder.path().join("journal"), "metal/m0").unwrap();
         journal.begin("set_hostname").unwrap();
         journal.finish("set_hostname").unwrap();
         journal.begin("runcmd/0").unwrap();
+        let of_another_start = serde_json::json!({"pid": 1, "started": 1, "boot_id": "another"});
+        journal.runs(&serde_json::from_value(of_another_start).unwrap()).unwrap();
         let phase = applied(folder.path(), "#cloud-config\nruncmd:\n- touch DIR/ran\n").await;
         assert!(matches!(phase, NodePhase::Failed { step, .. } if step == "runcmd/0"));
         assert!(!folder.path().join("ran").exists());
+    }
+
+    /// As often as the agent is killed: its first two lives end in the midst of the second command.
+    #[tokio::test]
+    async fn a_command_outlives_its_agent_and_the_next_agent_goes_on_from_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "#cloud-config\nruncmd:\n- export KEPT=kept\n- echo begun | tee -a DIR/begun; until [ -e DIR/go ]; do sleep 0.02; done; echo ended; true\n- echo \"$KEPT\" > DIR/after\n";
+        for _ in 0..2 {
+            let mut first = Box::pin(applied(folder.path(), text));
+            let begun = async {
+                while std::fs::read_to_string(folder.path().join("begun")).is_err() {
+                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            };
+            tokio::select! {
+                phase = &mut first => panic!("{phase:?}"),
+                () = begun => {}
+            }
+            std::mem::forget(first);
+        }
+        std::fs::write(folder.path().join("go"), "").unwrap();
+        let last = tokio::time::timeout(std::time::Duration::from_secs(20), applied(folder.path(), text));
+        assert_eq!(last.await.unwrap(), NodePhase::Done);
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!((read("begun").as_str(), read("after").as_str()), ("begun\n", "kept\n"));
+        let left: Vec<_> = std::fs::read_dir(folder.path().join("run")).unwrap().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    #[tokio::test]
+    async fn a_step_that_was_begun_and_not_yet_run_is_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(&folder.path().join("journal"), "metal/m0").unwrap();
+        journal.begin("runcmd/0").unwrap();
+        assert_eq!(applied(folder.path(), "#cloud-config\nruncmd:\n- touch DIR/ran\n").await, NodePhase::Done);
+        assert!(folder.path().join("ran").exists());
+    }
+
+    /// A stand-in for kubeadm that the agent before this one has started.
+    #[tokio::test]
+    async fn a_kubeadm_whose_agent_was_killed_is_judged_by_its_own_end() {
+        for (end, expected) in [
+            ("echo success > DIR/sentinel", None),
+            (
+                "echo 'error: error execution phase certs: something new' >&2; exit 1",
+                Some(("kubeadm init certs", "something new")),
+            ),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let dir = folder.path().to_str().unwrap();
+            let mut journal = Journal::open(&folder.path().join("journal"), "metal/m0").unwrap();
+            journal.begin("set_hostname").unwrap();
+            journal.finish("set_hostname").unwrap();
+            journal.begin("runcmd/0").unwrap();
+            let place = Place::new(&folder.path().join("run"), "metal/m0");
+            let line =
+                format!("echo '[certs] a'; until [ -e {dir}/go ]; do sleep 0.02; done; {}", end.replace("DIR", dir));
+            let (told, process) = tokio::sync::oneshot::channel();
+            let note = |process: &super::super::run::Process| {
+                journal.runs(process)?;
+                told.send(()).map_err(|()| io::ErrorKind::Other.into())
+            };
+            let mut running = Box::pin(super::super::run::run(&line, &place, note, |_| {}));
+            tokio::select! {
+                ended = &mut running => panic!("{ended:?}"),
+                process = process => process.unwrap(),
+            }
+            std::mem::forget(running);
+
+            let reporter = reporter();
+            let mut reports = reporter.subscribe();
+            let data = data("#cloud-config\nruncmd:\n- kubeadm init --config /no/such/file\n".into());
+            let mut journal = Journal::open(&folder.path().join("journal"), "metal/m0").unwrap();
+            let meta_data = serde_json::json!({"local-hostname": "n1", "instance-id": "i-1"});
+            let going_on = async {
+                let certs = NodePhase::Kubeadm { command: "init".into(), kubeadm_phase: "certs".into() };
+                reports.wait_for(|report| report.phase == certs).await.unwrap();
+                std::fs::write(folder.path().join("go"), "").unwrap();
+            };
+            let both = async {
+                tokio::join!(carried_out(folder.path(), &data, &meta_data, &mut journal, &reporter), going_on)
+            };
+            tokio::time::timeout(std::time::Duration::from_secs(20), both).await.unwrap();
+            match (&reporter.borrow().phase, expected) {
+                (NodePhase::Done, None) => assert!(folder.path().join("sentinel").exists()),
+                (NodePhase::Failed { step, cause, .. }, Some(expected)) => {
+                    assert_eq!((step.as_str(), cause.as_str()), expected)
+                }
+                (phase, expected) => panic!("{phase:?} in place of {expected:?}"),
+            }
+        }
     }
 
     #[tokio::test]

@@ -12,10 +12,11 @@ use bessemer_protocol::{NodePhase, PhaseDuration};
 use tracing::{info, warn};
 
 use super::Reporter;
+use super::journal::Journal;
 use super::kubeadm::config::Config;
 use super::kubeadm::{self, cause};
 use super::preflight;
-use super::run::{self, RunFailure};
+use super::run::{self, Place, Process};
 use crate::mask::Masker;
 
 /// Lines of output that are reported.
@@ -53,22 +54,36 @@ impl Failed {
     }
 }
 
-/// Has the shell run `line` as `step`. `words` are the command's own, for people and to see whether it is kubeadm; `folder` is the journal's.
+/// One command.
+#[derive(Debug)]
+pub(super) struct Order<'a> {
+    /// Its name in the journal.
+    pub(super) step: &'a str,
+    /// The command's own words, for people and to see whether it is kubeadm.
+    pub(super) words: &'a str,
+    /// What the shell runs.
+    pub(super) line: &'a str,
+    /// What an earlier agent started for it.
+    pub(super) process: Option<Process>,
+}
+
+/// Has the shell run a command, or goes on with it.
 pub(super) async fn carry_out(
-    step: &str,
-    words: &str,
-    line: &str,
-    folder: &Path,
+    order: Order<'_>,
+    journal: &mut Journal,
+    place: &Place,
     reporter: &Reporter,
 ) -> Result<(), Failed> {
+    let Order { step, words, .. } = order;
     let first_line = Masker::default().mask(words.lines().next().unwrap_or_default());
-    info!("{step}: {first_line}");
-    let mut log = Log::open(folder);
-    log.line(&format!("# {step}: {first_line}"));
+    let again = if order.process.is_some() { " (the agent was restarted; its output from the beginning)" } else { "" };
+    info!("{step}: {first_line}{again}");
+    let mut log = Log::open(journal.folder());
+    log.line(&format!("# {step}: {first_line}{again}"));
     let Some(kubeadm) = kubeadm::command(words) else {
         set(reporter, NodePhase::Applying { step: step.to_owned() });
         let began = Instant::now();
-        let (result, lines) = listen(line, &mut log, |_| {}).await;
+        let (result, lines) = listen(&order, journal, place, &mut log, |_| {}).await;
         took(reporter, step.to_owned(), began);
         return result.map_err(|how| Failed {
             step: step.to_owned(),
@@ -78,9 +93,11 @@ pub(super) async fn carry_out(
         });
     };
     let config = Config::of_command(words);
-    look(kubeadm, &config, reporter, &mut log).await?;
+    if order.process.is_none() {
+        look(kubeadm, &config, reporter, &mut log).await?;
+    }
     let mut phases = Phases::new(kubeadm, reporter);
-    let (result, lines) = listen(line, &mut log, |line| phases.hear(line)).await;
+    let (result, lines) = listen(&order, journal, place, &mut log, |line| phases.hear(line)).await;
     let current = phases.end();
     let Err(how) = result else { return Ok(()) };
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -122,10 +139,16 @@ async fn look(kubeadm: &str, config: &Config, reporter: &Reporter, log: &mut Log
     Err(Failed { log: log.path(), ..Failed::new(STEP, found.fatal.join("; ")) })
 }
 
-/// Runs a command; gives how it ended badly and its last lines.
-async fn listen(line: &str, log: &mut Log, mut heard: impl FnMut(&str)) -> (Result<(), String>, VecDeque<String>) {
+/// Runs a command or goes on with it; gives how it ended badly and its last lines.
+async fn listen(
+    order: &Order<'_>,
+    journal: &mut Journal,
+    place: &Place,
+    log: &mut Log,
+    mut heard: impl FnMut(&str),
+) -> (Result<(), String>, VecDeque<String>) {
     let mut lines = VecDeque::new();
-    let result = run::run(line, |line| {
+    let hear = |line: &str| {
         if !cause::is_noise(line) {
             info!("{line}");
         }
@@ -137,9 +160,12 @@ async fn listen(line: &str, log: &mut Log, mut heard: impl FnMut(&str)) -> (Resu
         if lines.len() > MEMORY {
             lines.pop_front();
         }
-    })
-    .await;
-    (result.map_err(|RunFailure { how, .. }| how), lines)
+    };
+    let result = match &order.process {
+        Some(process) => run::go_on(process, place, hear).await,
+        None => run::run(order.line, place, |process| journal.runs(process), hear).await,
+    };
+    (result, lines)
 }
 
 fn tail<T: ToString>(lines: impl Iterator<Item = T>) -> Vec<String> {
@@ -258,7 +284,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let reporter: Reporter = Arc::new(watch::Sender::new(NodeReport::default()));
         let words = "for i in $(seq 100); do echo line $i; done; echo --token abcdef.0123456789abcdef; false";
-        let failed = carry_out("runcmd/0", words, words, folder.path(), &reporter).await.unwrap_err();
+        let mut journal = Journal::open(folder.path(), "metal/m0").unwrap();
+        let place = Place::new(folder.path(), "metal/m0");
+        let order = Order { step: "runcmd/0", words, line: words, process: None };
+        let failed = carry_out(order, &mut journal, &place, &reporter).await.unwrap_err();
         assert_eq!(failed.tail.len(), TAIL);
         assert_eq!(failed.tail.last().unwrap(), "--token ***");
         assert_eq!((failed.step.as_str(), failed.cause.as_str()), ("runcmd/0", "for: ended with exit status: 1"));

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use bessemer_protocol::NodePhase;
 use serde::{Deserialize, Serialize};
 
+use super::run::Process;
+
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct State {
     claim: String,
@@ -14,6 +16,9 @@ struct State {
     done: Vec<String>,
     /// The step that was begun last.
     begun: Option<String>,
+    /// The process of that step, once there is one.
+    #[serde(default)]
+    process: Option<Process>,
     /// The Node's name for this host, from the bootstrap data.
     #[serde(default)]
     provider_id: Option<String>,
@@ -95,13 +100,26 @@ impl Journal {
     /// Before a step.
     pub(super) fn begin(&mut self, step: &str) -> io::Result<()> {
         self.state.begun = Some(step.to_owned());
+        self.state.process = None;
         self.save()
+    }
+
+    /// What carries out the step that was begun last.
+    pub(super) fn runs(&mut self, process: &Process) -> io::Result<()> {
+        self.state.process = Some(process.clone());
+        self.save()
+    }
+
+    /// What was said last to carry it out.
+    pub(super) fn process(&self) -> Option<&Process> {
+        self.state.process.as_ref()
     }
 
     /// After a step.
     pub(super) fn finish(&mut self, step: &str) -> io::Result<()> {
         self.state.done.push(step.to_owned());
         self.state.begun = None;
+        self.state.process = None;
         self.save()
     }
 

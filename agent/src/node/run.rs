@@ -1,95 +1,172 @@
 //! Running one command of a cloud-config: its output line by line, its end, and a deadline.
+//!
+//! The command outlives the agent. It prints into a file, and a shell around it writes down how it ended, so that the next agent reads on and judges as
+//! this one would have. That shell waits until it is in the journal: there is none that runs and that nobody knows of.
 
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::process::Command;
-use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
+use crate::files;
 use crate::mask::Masker;
 
+mod output;
+mod process;
+
+use output::Output;
+pub(super) use process::Process;
+
 /// kubeadm takes minutes on slow machines, and nothing else should take as long.
-pub(super) const DEADLINE: Duration = Duration::from_secs(20 * 60);
+const DEADLINE: Duration = Duration::from_secs(20 * 60);
 
 /// Longest line that is kept, in characters.
 const LONGEST_LINE: usize = 500;
 
-/// Longest line that is read, in bytes: a command that never ends its line must not fill the memory. The rest of it is dropped.
-const LONGEST_READ: u64 = 64 * 1024;
-
-/// For the last lines after a command's end, which may still be on their way; all of them together.
-const GRACE: Duration = Duration::from_millis(200);
-
 /// What systemd gives its services is too short for Kubernetes.
 pub(super) const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A command that did not end well.
+/// Runs the first argument once a line of input has come, and writes into the file of the second how that ended.
+const AROUND: &str = r#"read -r go || exit 125
+/bin/sh -c "$1" < /dev/null
+status=$?
+echo "$status" > "$2.new" && mv "$2.new" "$2"
+exit "$status""#;
+
+/// Where a command that runs is known by, until the host is restarted.
 #[derive(Debug)]
-pub(super) struct RunFailure {
-    /// How it ended.
-    pub(super) how: String,
+pub(super) struct Place {
+    output: PathBuf,
+    status: PathBuf,
 }
 
-/// Has the shell run `line` to its end. `heard` gets each line of output, masked.
-pub(super) async fn run(line: &str, heard: impl FnMut(&str)) -> Result<(), RunFailure> {
-    run_within(DEADLINE, line, heard).await
+impl Place {
+    /// In `folder`, for the one command of `claim` that runs.
+    pub(super) fn new(folder: &Path, claim: &str) -> Self {
+        if let Err(error) = fs::create_dir_all(folder) {
+            warn!("{}: {error}", folder.display());
+        }
+        let name: String = claim.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+        let file = |kind: &str| folder.join(format!("command-{name}.{kind}"));
+        Self { output: file("output"), status: file("status") }
+    }
+
+    /// After its end has been noted: what it printed was not masked.
+    pub(super) fn clear(&self) {
+        for path in [&self.output, &self.status] {
+            if let Err(error) = fs::remove_file(path)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                warn!("{}: {error}", path.display());
+            }
+        }
+    }
 }
 
-async fn run_within(deadline: Duration, line: &str, mut heard: impl FnMut(&str)) -> Result<(), RunFailure> {
-    let how = match tokio::time::timeout(deadline, Box::pin(attend(line, &mut heard))).await {
-        Ok(Ok(())) => return Ok(()),
-        Ok(Err(how)) => how,
-        Err(_) => format!("did not end within {} min", deadline.as_secs() / 60),
-    };
-    Err(RunFailure { how })
+/// Has the shell run `line` to its end. It starts when `noted` has been told of its process. `heard` gets each line of output, masked.
+///
+/// # Errors
+/// How it ended.
+pub(super) async fn run(
+    line: &str,
+    place: &Place,
+    noted: impl FnOnce(&Process) -> io::Result<()>,
+    heard: impl FnMut(&str),
+) -> Result<(), String> {
+    run_within(DEADLINE, line, place, noted, heard).await
 }
 
-async fn attend(line: &str, heard: &mut impl FnMut(&str)) -> Result<(), String> {
+async fn run_within(
+    deadline: Duration,
+    line: &str,
+    place: &Place,
+    noted: impl FnOnce(&Process) -> io::Result<()>,
+    mut heard: impl FnMut(&str),
+) -> Result<(), String> {
+    let attended = Box::pin(attend(line, place, noted, &mut heard));
+    tokio::time::timeout(deadline, attended).await.unwrap_or_else(|_| Err(late(deadline)))
+}
+
+fn late(deadline: Duration) -> String {
+    format!("did not end within {} min", deadline.as_secs() / 60)
+}
+
+async fn attend(
+    line: &str,
+    place: &Place,
+    noted: impl FnOnce(&Process) -> io::Result<()>,
+    heard: &mut impl FnMut(&str),
+) -> Result<(), String> {
+    let started = |error: io::Error| format!("cannot be started: {error}");
+    place.clear();
+    let printed = Output::create(&place.output).map_err(started)?;
+    let mut output = Output::follow(&place.output).map_err(started)?;
+    let (go, gate) = io::pipe().map(|(gate, go)| (go, gate)).map_err(started)?;
     let mut process = Command::new("/bin/sh");
     process
-        .arg("-c")
-        .arg(line)
+        .args(["-c", AROUND, "sh", line])
+        .arg(&place.status)
         .current_dir("/")
         .env("PATH", SEARCH_PATH)
         .env("HOME", "/root")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stdin(gate)
+        .stdout(printed.try_clone().map_err(started)?)
+        .stderr(Stdio::from(printed))
         .process_group(0)
         .kill_on_drop(true);
-    let mut child = process.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+    let mut child = process.spawn().map_err(started)?;
+    drop(process);
     // Ends before `child` does, so that the group's number is still its own.
     let mut group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
-    let (lines, mut output) = mpsc::channel(64);
-    if let Some(stdout) = child.stdout.take() {
-        tokio::spawn(forward(stdout, lines.clone()));
+    let known = child.id().ok_or_else(|| io::ErrorKind::NotFound.into()).and_then(Process::of);
+    known.and_then(|process| noted(&process)).map_err(started)?;
+    { go }.write_all(b"go\n").map_err(started)?;
+    let status = listen(child.wait(), &mut output, heard).await.map_err(|error| error.to_string())?;
+    group.0 = None;
+    if status.success() { Ok(()) } else { Err(format!("ended with {status}")) }
+}
+
+/// Goes on with a command that an agent before this one started. Its output is heard from the beginning.
+///
+/// # Errors
+/// How it ended.
+pub(super) async fn go_on(process: &Process, place: &Place, mut heard: impl FnMut(&str)) -> Result<(), String> {
+    let left = DEADLINE.saturating_sub(process.age());
+    let mut output =
+        Output::follow(&place.output).map_err(|error| format!("left no output that can be read: {error}"))?;
+    let ended = tokio::time::timeout(left, listen(process.ended(), &mut output, &mut heard)).await;
+    if ended.is_err() {
+        process.end();
+        return Err(late(DEADLINE));
     }
-    if let Some(stderr) = child.stderr.take() {
-        tokio::spawn(forward(stderr, lines));
+    match files::line(&place.status).as_deref() {
+        Some("0") => Ok(()),
+        Some(status) => Err(format!("ended with exit status: {status}")),
+        None => Err("was ended while the agent was restarted".to_owned()),
     }
+}
+
+/// Hears what comes until `ended`, and what is there then. A command may leave something running that goes on printing: what counts is its own end.
+async fn listen<T>(ended: impl Future<Output = T>, output: &mut Output, heard: &mut impl FnMut(&str)) -> T {
     let mut masker = Masker::default();
-    let mut listen = |line: String| {
-        heard(&plain(&line, &mut masker));
-    };
-    // A command may leave something running that keeps its output open: what counts is its own end.
-    let status = loop {
+    let mut ended = pin!(ended);
+    let how = loop {
         tokio::select! {
             biased;
-            Some(line) = output.recv() => listen(line),
-            status = child.wait() => break status.map_err(|error| error.to_string())?,
+            how = &mut ended => break how,
+            Some(line) = output.next() => heard(&plain(&line, &mut masker)),
         }
     };
-    group.0 = None;
-    // What it left running may go on printing for ever.
-    let enough = Instant::now() + GRACE;
-    while let Ok(Some(line)) = timeout_at(enough, output.recv()).await {
-        listen(line);
+    for line in output.rest() {
+        heard(&plain(&line, &mut masker));
     }
-    if status.success() { Ok(()) } else { Err(format!("ended with {status}")) }
+    how
 }
 
 /// A command with all that it started. Dropped while the command runs, it ends them: a shell that is killed leaves its children behind, and
@@ -124,28 +201,71 @@ fn without_colours(line: &str) -> String {
     plain
 }
 
-async fn forward(stream: impl AsyncRead + Unpin, to: mpsc::Sender<String>) {
-    let mut reader = BufReader::new(stream);
-    let mut line = Vec::new();
-    let mut inside = false;
-    while matches!((&mut reader).take(LONGEST_READ).read_until(b'\n', &mut line).await, Ok(length) if length > 0) {
-        let continues = std::mem::replace(&mut inside, !line.ends_with(b"\n"));
-        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-        line.clear();
-        if !continues && to.send(text).await.is_err() {
-            return;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    async fn output(line: &str) -> (Vec<String>, Result<(), RunFailure>) {
+    async fn output(line: &str) -> (Vec<String>, Result<(), String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(folder.path(), "metal/m0");
         let mut lines = Vec::new();
-        let result = run(line, |line| lines.push(line.to_owned())).await;
+        let result = run(line, &place, |_| Ok(()), |line| lines.push(line.to_owned())).await;
         (lines, result)
+    }
+
+    /// The process of a command that goes on after its agent was killed: nothing of that one is dropped.
+    async fn abandoned(line: &str, place: &Place) -> Process {
+        let (told, process) = tokio::sync::oneshot::channel();
+        let note = |process: &Process| told.send(process.clone()).map_err(|_| io::ErrorKind::Other.into());
+        let mut running = Box::pin(run(line, place, note, |_| {}));
+        let process = tokio::select! {
+            ended = &mut running => panic!("{ended:?}"),
+            process = process => process.unwrap(),
+        };
+        std::mem::forget(running);
+        process
+    }
+
+    #[tokio::test]
+    async fn a_command_whose_agent_was_killed_is_heard_and_judged_by_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let go = folder.path().join("go");
+        std::fs::create_dir(folder.path().join("late")).unwrap();
+        for (name, end, expected) in [
+            ("a", "exit 0", Ok(())),
+            ("b", "exit 3", Err("ended with exit status: 3".to_owned())),
+            ("late", "kill -KILL $PPID; exit 0", Err("was ended while the agent was restarted".to_owned())),
+        ] {
+            let place = Place::new(folder.path(), name);
+            let line = format!("echo before; until [ -e {} ]; do sleep 0.02; done; echo after; {end}", go.display());
+            let process = abandoned(&line, &place).await;
+            let mut lines = Vec::new();
+            let result = go_on(&process, &place, |line| {
+                // Heard while it runs.
+                if line == "before" {
+                    std::fs::write(&go, "").unwrap();
+                }
+                lines.push(line.to_owned());
+            });
+            let result = tokio::time::timeout(Duration::from_secs(20), result).await.unwrap();
+            assert_eq!((lines, result), (vec!["before".to_owned(), "after".to_owned()], expected.clone()), "{name}");
+            std::fs::remove_file(&go).unwrap();
+            // And by one that comes after it has ended.
+            let mut lines = Vec::new();
+            assert_eq!(go_on(&process, &place, |line| lines.push(line.to_owned())).await, expected, "{name}");
+            assert_eq!(lines, ["before", "after"], "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_runs_that_the_journal_does_not_know_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(folder.path(), "metal/m0");
+        let ran = folder.path().join("ran");
+        let line = format!("touch {}", ran.display());
+        let result = run(&line, &place, |_| Err(io::Error::other("disk full")), |_| {}).await;
+        assert_eq!(result.unwrap_err(), "cannot be started: disk full");
+        assert!(!ran.exists());
     }
 
     #[tokio::test]
@@ -154,12 +274,12 @@ mod tests {
         let mut sorted = lines.clone();
         sorted.sort();
         assert_eq!(sorted, ["one", "two"]);
-        assert_eq!(result.unwrap_err().how, "ended with exit status: 3");
+        assert_eq!(result.unwrap_err(), "ended with exit status: 3");
         let (lines, result) = output("'echo' 'a  b'").await;
         assert!(result.is_ok());
         assert_eq!(lines, ["a  b"]);
         let (_, result) = output("/no/such").await;
-        assert!(result.unwrap_err().how.starts_with("ended with exit status: 127"));
+        assert!(result.unwrap_err().starts_with("ended with exit status: 127"));
     }
 
     #[tokio::test]
@@ -184,8 +304,11 @@ mod tests {
     async fn a_late_command_ends_with_all_it_started() {
         let mut started = String::new();
         let command = "sleep 300 & echo $!; wait";
-        let result = run_within(Duration::from_secs(1), command, |line| started = line.to_owned()).await;
-        assert!(result.unwrap_err().how.starts_with("did not end"));
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(folder.path(), "metal/m0");
+        let heard = |line: &str| started = line.to_owned();
+        let result = run_within(Duration::from_secs(1), command, &place, |_| Ok(()), heard).await;
+        assert!(result.unwrap_err().starts_with("did not end"));
         // Gone, or without a command line while nobody has asked how it ended.
         let gone = || std::fs::read(format!("/proc/{started}/cmdline")).map_or(true, |words| words.is_empty());
         assert!(!started.is_empty());

@@ -23,7 +23,8 @@ impl Shell {
             warn!("{}: {error}: commands do not see what others exported", folder.display());
         }
         let name = |text: &str| -> String { text.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect() };
-        let state = folder.join(format!("shell-{}-{}", name(claim), std::process::id()));
+        // A restarted agent goes on with it.
+        let state = folder.join(format!("shell-{}", name(claim)));
         Self { state, instance: instance.chars().filter(|c| !c.is_control() && *c != '\'').collect() }
     }
 

@@ -171,12 +171,22 @@ impl Host {
 
     /// Resident memory of the agent in KiB.
     pub fn agent_memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.agent()?)).ok()?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        line.split_whitespace().nth(1)?.parse().ok()
+    }
+
+    /// Ends the agent as the kernel would for want of memory; it is started again.
+    pub fn kill_agent(&self) {
+        let agent = self.agent().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed())).unwrap();
+        rustix::process::kill_process(agent, rustix::process::Signal::KILL).unwrap();
+    }
+
+    fn agent(&self) -> Option<u32> {
         let members = std::fs::read_to_string(format!("/sys/fs/cgroup/pids/{}/cgroup.procs", self.group)).ok()?;
         members.lines().find_map(|pid| {
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-            let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-            (name.trim() == "bessemer-agent").then(|| line.split_whitespace().nth(1)?.parse().ok())?
+            (name.trim() == "bessemer-agent").then(|| pid.parse().ok())?
         })
     }
 }
