@@ -10,14 +10,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use bessemer_protocol::NodePhase;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracing::{info, warn};
 
-use super::Reporter;
 use super::journal::Journal;
 use super::kubeadm::{cause, config::Config};
 use super::run::plain;
-use crate::mask::Masker;
+use super::{Reporter, secrets};
+use crate::mask::{self, Masker};
 
 /// How often those files are looked at. Both are in memory. Short, as user data may restart the host as soon as kubeadm is done.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -27,6 +27,9 @@ const SENTINEL: &str = "run/cluster-api/bootstrap-success.complete";
 
 /// cloud-init's word on all its stages, written at the end of the last.
 const RESULT: &str = "run/cloud-init/result.json";
+
+/// The instance's user data as it came.
+const USER_DATA: &str = "var/lib/cloud/instance/user-data.txt";
 
 /// What the commands printed.
 const OUTPUT: &str = "var/log/cloud-init-output.log";
@@ -38,10 +41,16 @@ const LOOKED_AT: u64 = 64 * 1024;
 const TAIL: usize = 20;
 
 /// Reports until it is over. What an earlier start of the host or of the agent came to, by the journal, is not judged again.
-pub(super) async fn watch(root: &Path, journal: &mut Journal, reporter: &Reporter) {
+pub(super) async fn watch(root: &Path, meta_data: &Map<String, Value>, journal: &mut Journal, reporter: &Reporter) {
     let mut ticks = tokio::time::interval(PERIOD);
+    let mut knows_secrets = false;
     loop {
         ticks.tick().await;
+        // What was delivered is in what is said of it only masked. cloud-init stores it before it carries anything out.
+        if !knows_secrets && let Ok(data) = std::fs::read(root.join(USER_DATA)) {
+            mask::learn(secrets::of_user_data(&data, meta_data));
+            knows_secrets = true;
+        }
         let phase = phase(root, journal.ended());
         let over = matches!(phase, NodePhase::Done | NodePhase::Failed { .. });
         if over
@@ -130,7 +139,7 @@ mod tests {
     async fn reported(root: &Path) -> NodePhase {
         let mut journal = Journal::open(&root.join("var/lib/bessemer"), "metal/m0").unwrap();
         let reporter: Reporter = Arc::new(Sender::new(NodeReport::default()));
-        tokio::time::timeout(Duration::from_secs(20), watch(root, &mut journal, &reporter)).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(20), watch(root, &Map::new(), &mut journal, &reporter)).await.unwrap();
         reporter.borrow().phase.clone()
     }
 
@@ -198,6 +207,26 @@ mod tests {
             put(root, OUTPUT, "Cloud-init finished\n");
             assert_eq!(reported(root).await, first);
         }
+    }
+
+    #[tokio::test]
+    async fn what_was_delivered_is_not_in_what_is_said_of_it() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        put(
+            root,
+            USER_DATA,
+            "#cloud-config\nmy_token: tk-by-cloud-init-1\nwrite_files:\n- {path: /e, permissions: '0600', content: 'LOGIN=login-by-cloud-init-2'}\n",
+        );
+        put(root, RESULT, r#"{"v1": {"errors": ["failed with tk-by-cloud-init-1"]}}"#);
+        put(
+            root,
+            OUTPUT,
+            "sh: login-by-cloud-init-2: not found\nerror: error execution phase login-by-cloud-init-2: tk-by-cloud-init-1 is wrong\n",
+        );
+        let NodePhase::Failed { step, cause, tail, .. } = reported(root).await else { panic!("no failure") };
+        let all = format!("{step} {cause} {}", tail.join(" "));
+        assert!(!all.contains("by-cloud-init") && all.contains("*** is wrong"), "{all}");
     }
 
     #[tokio::test]

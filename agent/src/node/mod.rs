@@ -45,6 +45,9 @@ const RUN: &str = "/run/bessemer";
 /// Where the journal of done steps is.
 const STATE: &str = "/var/lib/bessemer";
 
+/// What is shown above the prompt on consoles. A host that does not know who it is can tell it to nobody else.
+const NOTICE: &str = "/run/issue.d/bessemer.issue";
+
 /// Why there is no node role.
 #[derive(Debug, thiserror::Error)]
 enum StartError {
@@ -77,7 +80,9 @@ pub(crate) fn run() -> ExitCode {
 
 async fn serve() -> Result<std::convert::Infallible, StartError> {
     let state = Path::new(STATE);
-    let Found { mut identity, meta_data, network_data } = identity::read(state, Path::new("/sys"), Path::new("/dev"))?;
+    let found = identity::read(state, Path::new("/sys"), Path::new("/dev"));
+    notice(Path::new(NOTICE), found.as_ref().err());
+    let Found { mut identity, meta_data, network_data } = found?;
     crate::mask::learn(identity.key.lines().filter(|line| !line.starts_with("-----")).map(str::to_owned));
     host::take_name(Path::new("/"), &identity.hostname);
     host::grow_root();
@@ -110,7 +115,9 @@ async fn serve() -> Result<std::convert::Infallible, StartError> {
             let reporter = Arc::clone(&reporter);
             match journal::Journal::open(state, &identity.claim) {
                 Ok(mut journal) => {
-                    tokio::spawn(async move { cloud_init::watch(Path::new("/"), &mut journal, &reporter).await });
+                    tokio::spawn(async move {
+                        cloud_init::watch(Path::new("/"), &meta_data, &mut journal, &reporter).await
+                    });
                 }
                 Err(error) => fail(&reporter, "journal", error.to_string()),
             }
@@ -127,6 +134,21 @@ async fn serve() -> Result<std::convert::Infallible, StartError> {
             updated = session::updated(&mut told, &identity) => updated,
         };
         keep(state, &identity);
+    }
+}
+
+/// Says on the consoles why this host reports to nobody, or takes it back.
+fn notice(path: &Path, trouble: Option<&seed::SeedError>) {
+    let done = match trouble {
+        None => std::fs::remove_file(path),
+        Some(trouble) => path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| {
+            std::fs::write(path, format!("\nbessemer: {trouble}\nNothing is reported of this host until then.\n\n"))
+        }),
+    };
+    if let Err(error) = done
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        warn!("{}: {error}", path.display());
     }
 }
 
@@ -211,4 +233,21 @@ fn fail(reporter: &Reporter, step: &str, cause: String) {
     warn!("{step}: {cause}");
     let failed = NodePhase::Failed { step: step.to_owned(), cause, tail: Vec::new(), log: None };
     reporter.send_modify(|report| report.phase = failed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_does_not_know_who_it_is_says_so_on_its_consoles_until_it_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("issue.d/bessemer.issue");
+        notice(&path, None);
+        notice(&path, Some(&seed::SeedError::Several("/dev/vda3, /dev/vdb3".into())));
+        let shown = std::fs::read_to_string(&path).unwrap();
+        assert!(shown.contains("/dev/vda3, /dev/vdb3; wipe the disk"), "{shown}");
+        notice(&path, None);
+        assert!(!path.exists());
+    }
 }

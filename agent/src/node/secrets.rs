@@ -2,7 +2,8 @@
 //! them before anything is carried out.
 
 use bessemer_cloud_config::modules::WriteFile;
-use serde_json::Value;
+use bessemer_cloud_config::{CloudConfig, user_data};
+use serde_json::{Map, Value};
 
 use super::provider_id;
 
@@ -21,6 +22,22 @@ pub(super) fn of(config: &Value, files: &[WriteFile]) -> Vec<String> {
     }
     secrets
 }
+
+/// All secrets of user data that somebody else carries out. Of what cannot be read as such, all that could be one.
+pub(super) fn of_user_data(data: &[u8], meta_data: &Map<String, Value>) -> Vec<String> {
+    let read = user_data::read(data, meta_data).ok().and_then(|read| {
+        let said = read.config.to_json();
+        Some(of(&said, &CloudConfig::new(read, meta_data).ok()?.write_files))
+    });
+    read.unwrap_or_else(|| {
+        let text = String::from_utf8_lossy(data);
+        let values = |line: &str| line.split(['=', ' ', ',']).map(unquoted).collect::<Vec<_>>();
+        text.lines().flat_map(values).filter(|value| value.len() >= SHORTEST_UNREAD).collect()
+    })
+}
+
+/// Of user data that cannot be read, shorter words are those of every sentence, in bytes.
+const SHORTEST_UNREAD: usize = 16;
 
 fn of_file(file: &WriteFile, secrets: &mut Vec<String>) {
     let Ok(text) = std::str::from_utf8(&file.content) else { return };
@@ -118,6 +135,18 @@ mod tests {
         }
         for plain in ["admin-name", "plain-command", "public-line", "endpoint:6443", "v1", "JoinConfiguration"] {
             assert!(!secrets.iter().any(|found| found == plain), "{plain}: {secrets:?}");
+        }
+    }
+
+    #[test]
+    fn user_data_that_cannot_be_read_is_taken_for_secret_word_by_word() {
+        let nothing = Map::new();
+        let good = b"#cloud-config\nmy_password: pw-of-the-good-one\nruncmd: [a-command-that-is-plain]\n";
+        assert_eq!(of_user_data(good, &nothing), ["pw-of-the-good-one"]);
+        let bad = b"## template: jinja\n#cloud-config\nruncmd: ['kubeadm join {{ ds.missing }} --token=abcdef.0123456789abcdef']\n  token: \"a-secret-with-quotes\"\n";
+        let found = of_user_data(bad, &nothing);
+        for secret in ["a-secret-with-quotes", "abcdef.0123456789abcdef"] {
+            assert!(found.iter().any(|found| found.contains(secret)), "{secret}: {found:?}");
         }
     }
 }

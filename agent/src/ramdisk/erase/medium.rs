@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::time::Instant;
 
 use rustix::fs::{Advice, OFlags, fadvise, ioctl_blksszget};
 
@@ -19,6 +20,7 @@ pub(super) struct Medium {
     size: u64,
     sector: u64,
     is_device: bool,
+    deadline: Option<Instant>,
 }
 
 impl Medium {
@@ -33,7 +35,12 @@ impl Medium {
             .open(path)?;
         let sector = if is_device { u64::from(ioctl_blksszget(&file)?) } else { 512 };
         let size = (&file).seek(SeekFrom::End(0))?;
-        Ok(Self { file, size, sector: sector.max(512), is_device })
+        Ok(Self { file, size, sector: sector.max(512), is_device, deadline: None })
+    }
+
+    /// From `deadline` on nothing more is zeroed or compared: a partition may be as large as the disk.
+    pub(super) fn until(self, deadline: Instant) -> Self {
+        Self { deadline: Some(deadline), ..self }
     }
 
     /// In bytes.
@@ -111,6 +118,9 @@ impl Medium {
         let range = self.clip(range);
         let mut at = range.start;
         while at < range.end {
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, format!("the deadline passed at byte {at}")));
+            }
             let next = range.end.min(at + PIECE);
             each(at..next)?;
             at = next;

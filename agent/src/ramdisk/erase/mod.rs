@@ -180,7 +180,7 @@ fn one(disk: &FoundDisk, mode: EraseMode, alone: bool, watch: &full::Watch<'_>) 
         return Err("deadline passed before its turn came".to_owned());
     }
     let mut steps = holders::stop(&folder, &holders::remove_mapping).map_err(|error| error.to_string())?;
-    let medium = medium::Medium::open(name).map_err(|error| format!("open: {error}"))?;
+    let medium = medium::Medium::open(name).map_err(|error| format!("open: {error}"))?.until(watch.deadline);
     // Its turn may come hours after the order was looked at, and names are given anew.
     if medium.size() != disk.inventory.size_bytes || !root::is_still(&disk.inventory, &disks::list(Path::new("/sys"))) {
         return Err("another disk has its name by now: inspect the host again".to_owned());

@@ -345,3 +345,14 @@ proptest! {
         prop_assert!(fs::read(image.path()).unwrap().iter().all(|byte| *byte == 0));
     }
 }
+
+#[test]
+fn from_the_deadline_on_nothing_is_zeroed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk");
+    std::fs::write(&path, vec![7; 8 << 20]).unwrap();
+    let medium = Medium::open(path.to_str().unwrap()).unwrap().until(std::time::Instant::now());
+    let error = metadata::wipe(&medium).unwrap_err().to_string();
+    assert!(error.contains("the deadline passed at byte 0"), "{error}");
+    assert!(std::fs::read(&path).unwrap().iter().all(|byte| *byte == 7));
+}
