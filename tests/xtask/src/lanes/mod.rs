@@ -231,6 +231,9 @@ pub(crate) fn run(workspace: &Workspace, wanted: &Wanted) -> Result<bool> {
     for failure in &whole.failures {
         println!("FAILED {failure}");
     }
+    for promise in &whole.unproven {
+        println!("NOT PROVEN HERE {promise}");
+    }
     println!("{}", whole.counts());
     Ok(whole.failures.is_empty())
 }
