@@ -5,10 +5,15 @@
 use bessemer_image_formats::filesystem::FileSystem;
 use bessemer_image_formats::gpt::Table;
 use bessemer_image_formats::mbr::Mbr;
+use bessemer_image_formats::signatures;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = FileSystem::detect(bytes);
+    let found = signatures::find(bytes.len() as u64, |at, length| {
+        Ok(bytes[at as usize..at as usize + length].to_vec())
+    });
+    assert!(found.expect("memory").iter().all(|found| found.at < bytes.len() as u64));
     if let Ok(table) = Mbr::parse(bytes) {
         let mut again = bytes.to_vec();
         table.write_into(&mut again);
