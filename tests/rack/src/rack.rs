@@ -294,6 +294,15 @@ impl Host {
         self.wait_for("anything", Duration::from_secs(10), |_| true)
     }
 
+    /// Turns it on as somebody in front of it does who wants it to boot from the network once: without its BMC.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn boot_from_network(&self) -> Result<()> {
+        let words = ["set", "boot", "pxe", "power", "1"].map(str::to_owned).to_vec();
+        ask(&self.socket, &Request::Chassis { host: self.name.clone(), words }).map(drop)
+    }
+
     /// Cuts the power in the middle of whatever it does. Nothing turns it on again but its BMC.
     ///
     /// # Errors

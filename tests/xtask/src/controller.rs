@@ -27,8 +27,8 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    /// Starts it and waits until it says that it is ready. `images` is what it serves to hosts.
-    pub(crate) fn start(rack: &Rack, artefacts: &Artefacts, images: &Path) -> Result<Self> {
+    /// Starts it and waits until it says that it is ready. `images` is what it serves to hosts, `more` are arguments.
+    pub(crate) fn start(rack: &Rack, artefacts: &Artefacts, images: &Path, more: &[&str]) -> Result<Self> {
         let state = rack.dir().join("controller");
         let (output, log) = (rack.dir().join("controller.out"), rack.dir().join("controller.log"));
         let child = rack
@@ -40,6 +40,7 @@ impl Controller {
             .arg(&artefacts.ramdisk)
             .arg("--images-dir")
             .arg(images)
+            .args(more)
             .stdin(Stdio::null())
             .stdout(File::create(&output)?)
             .stderr(File::create(&log)?)

@@ -70,7 +70,7 @@ pub(crate) fn first_light(workspace: &Workspace, artefacts: &Artefacts, phases: 
     let rack = Rack::start(&Spec::new("demo", vec![HostSpec::new(HOST)]))?;
     say(format!("rack: host {HOST} is off, its BMC answers; files in {}", rack.dir().display()));
     let images = artefacts.image.path.parent().context("the OS image is in no folder")?;
-    let controller = Controller::start(&rack, artefacts, images)?;
+    let controller = Controller::start(&rack, artefacts, images, &[])?;
     say(format!("bessemer up: {}", controller.ready_line()));
     let walked = walk(workspace, &rack, artefacts, &controller, phases);
     if let Err(error) = &walked {

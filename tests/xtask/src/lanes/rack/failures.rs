@@ -1,5 +1,6 @@
 //! Three ways to fail, one host, one controller: each ends in words that say what happened, and goes on where that is
-//! the promise. They follow each other, so that the host boots from the network only twice.
+//! the promise. They follow each other, so that the host boots from the network only twice. Beside it are machines that
+//! nobody registered.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,6 +10,7 @@ use anyhow::{Result, ensure};
 use bessemer_rack::{Host, HostSpec, Power, Rack, Spec};
 use serde_json::{Value, json};
 
+use super::discovery::{self, Strangers};
 use super::small_image;
 use crate::artefacts::Artefacts;
 use crate::controller::Controller;
@@ -41,13 +43,14 @@ pub(super) fn run(
     artefacts: &Artefacts,
     count: &mut impl FnMut(&str, Result<()>),
 ) -> Result<()> {
-    let rack = Rack::start(&Spec::new("failures", vec![HostSpec::small(HOST)]))?;
+    let rack = Rack::start(&Spec::new("failures", vec![HostSpec::small(HOST), discovery::server()]))?;
     let images = rack.dir().join("images");
     std::fs::create_dir(&images)?;
     let sha256 = small_image::make(&images.join(IMAGE))?;
-    let controller = Controller::start(&rack, artefacts, &images)?;
+    let controller = Controller::start(&rack, artefacts, &images, &["--discovery"])?;
     let kubectl = Kubectl::new(&rack, &artefacts.kubernetes.dir, controller.kubeconfig());
-    let lane = Failures { workspace, host: rack.host(HOST)?, sha256, feed: None, kubectl };
+    let strangers = Strangers::arrive(&rack)?;
+    let lane = Failures { workspace, host: rack.host(HOST)?, sha256, feed: None, kubectl, strangers };
     if let Err(error) = lane.all(count) {
         tell_why(&rack, &controller, &error);
     }
@@ -62,23 +65,25 @@ struct Failures<'rack> {
     sha256: String,
     feed: Option<Feed>,
     kubectl: Kubectl<'rack>,
+    strangers: Strangers,
 }
 
 impl Failures<'_> {
     /// Each needs the one before; the error is that of the first that failed.
     fn all(mut self, count: &mut impl FnMut(&str, Result<()>)) -> Result<()> {
-        type Test<'rack> = (&'static str, fn(&Failures<'rack>) -> Result<()>);
-        let tests: [Test<'_>; 3] = [
-            ("wrong_bmc_password", Self::wrong_bmc_password),
-            ("wrong_image_digest", Self::wrong_image_digest),
-            ("agent_killed_while_writing", Self::agent_killed_while_writing),
+        type Test<'rack> = (&'static str, fn(&mut Failures<'rack>) -> Result<()>);
+        let tests: [Test<'_>; 4] = [
+            ("wrong_bmc_password", |lane| lane.wrong_bmc_password()),
+            ("a_stranger_is_asked_what_it_is_and_a_laptop_is_not", |lane| lane.strangers.met(&lane.kubectl)),
+            ("wrong_image_digest", |lane| lane.wrong_image_digest()),
+            ("agent_killed_while_writing", |lane| lane.agent_killed_while_writing()),
         ];
         self.apply("not-the-password")?;
         self.feed = Some(Feed::open(&self.kubectl, &["baremetalhosts.metal3.io", "hostrecords.bessemer.dev"])?);
         let mut first: Option<String> = None;
         for (name, test) in tests {
             let result = match &first {
-                None => test(&self),
+                None => test(&mut self),
                 Some(before) => Err(anyhow::anyhow!("not tried after {before} failed")),
             };
             if result.is_err() && first.is_none() {

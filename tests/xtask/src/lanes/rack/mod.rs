@@ -1,5 +1,6 @@
 //! The whole way with real firmware, a real BMC's protocol and a real kubeadm, and the ways in which it fails.
 
+mod discovery;
 mod failures;
 mod small_image;
 
