@@ -28,7 +28,6 @@ fn uefi_pxe_over_ipv6_boots_the_ramdisk() {
 }
 
 #[test]
-#[ignore = "half a minute of emulation"]
 fn uefi_http_boot_over_ipv6_boots_the_ramdisk() {
     inside("paths_v6::uefi_http_boot_over_ipv6_boots_the_ramdisk", async |artefacts| {
         boots(artefacts, Firmware::HttpIpv6, "http://[fd77::1]:8080/ipxe.efi").await;
