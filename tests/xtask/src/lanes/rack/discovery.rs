@@ -24,8 +24,11 @@ const NAMESPACE: &str = "bessemer-system";
 /// Firmware, iPXE, kernel and inspection under emulation; a busy machine takes longer.
 const REPORTS: Duration = Duration::from_secs(300);
 
-/// What was heard is written every few seconds.
-const HEARD: Duration = Duration::from_secs(60);
+/// Where the controller of this rack counts what it hears.
+pub(super) const METRICS: &str = "10.77.0.1:9100";
+
+/// Questions of installed systems that were not answered.
+const HEARD: &str = r#"bessemer_boot_exchanges_total{protocol="dhcp4",phase="system",answer="silent"}"#;
 
 const AT_ONCE: Duration = Duration::from_secs(30);
 
@@ -54,7 +57,7 @@ impl Strangers {
             run::must(ip, deadline::after(AT_ONCE), |_| {})?;
         }
         let file = |name: &str| rack.dir().join(format!("laptop.{name}"));
-        fs::write(file("conf"), "timeout 20;\n")?;
+        fs::write(file("conf"), "timeout 10;\n")?;
         let mut client = rack.exec("dhclient");
         client.args(["-4", "-1", "-d", "-sf", "/bin/true"]);
         client.arg("-cf").arg(file("conf")).arg("-lf").arg(file("leases")).arg("-pf").arg(file("pid")).arg(LAPTOP);
@@ -65,8 +68,8 @@ impl Strangers {
     }
 
     /// What became of them; the server is turned off then.
-    pub(super) fn met(&mut self, kubectl: &Kubectl<'_>) -> Result<()> {
-        let met = self.reported(kubectl).and_then(|()| self.left_in_silence(kubectl));
+    pub(super) fn met(&mut self, rack: &Rack, kubectl: &Kubectl<'_>) -> Result<()> {
+        let met = self.reported(kubectl).and_then(|()| self.left_in_silence(rack, kubectl));
         self.server.cut_power()?;
         met
     }
@@ -95,21 +98,28 @@ impl Strangers {
         Ok(())
     }
 
-    /// It was heard, and neither answered nor given an address, which the server was.
-    fn left_in_silence(&mut self, kubectl: &Kubectl<'_>) -> Result<()> {
-        let feed = Feed::open(kubectl, &["boottraces.bessemer.dev"])?;
-        let asked = |trace: &Value| trace.pointer("/status/exchanges/0").is_some();
-        let trace = feed.wait(("BootTrace", &LAPTOP_MAC.replace(':', "-")), "heard", HEARD, asked)?;
-        let exchanges = trace.pointer("/status/exchanges").and_then(Value::as_array);
-        let silent = |exchange: &Value| text(exchange, "/answer") == "no answer";
-        ensure!(exchanges.is_some_and(|all| all.iter().all(silent)), "the laptop was answered: {trace}");
-        let leases = kubectl.get(&["bootleases.bessemer.dev", "--namespace", NAMESPACE])?;
-        let items = leases.pointer("/items").and_then(Value::as_array).cloned().unwrap_or_default();
-        let macs: Vec<&str> = items.iter().map(|lease| text(lease, "/spec/mac")).collect();
-        ensure!(macs == [self.server.mac()], "leases of unknown machines: {macs:?}");
+    /// It was heard, which only a count tells, and neither answered nor given an address, which the server was.
+    fn left_in_silence(&mut self, rack: &Rack, kubectl: &Kubectl<'_>) -> Result<()> {
         let status = self.laptop.wait()?;
         ensure!(!status.success(), "the laptop got an address of somebody");
-        say(format!("the laptop asked {} times and was left in silence", exchanges.map_or(0, Vec::len)));
+        let mut curl = rack.exec("curl");
+        curl.args(["--silent", "--show-error", "--fail", &format!("http://{METRICS}/metrics")]);
+        let metrics = run::must(curl, deadline::after(AT_ONCE), |_| {})?;
+        let count = metrics.lines().find_map(|line| line.strip_prefix(HEARD)?.trim().parse::<u32>().ok());
+        let count =
+            count.filter(|count| *count > 0).with_context(|| format!("the laptop was not heard:\n{metrics}"))?;
+        let mac = |object: &Value| text(object, "/spec/mac").to_owned();
+        let leases = kubectl.get(&["bootleases.bessemer.dev", "--namespace", NAMESPACE])?;
+        let macs: Vec<String> = items(&leases).iter().map(mac).collect();
+        ensure!(macs == [self.server.mac()], "leases of unknown machines: {macs:?}");
+        let traces = kubectl.get(&["boottraces.bessemer.dev", "--namespace", NAMESPACE])?;
+        let kept = items(&traces).iter().any(|trace| text(trace, "/status/machine") == LAPTOP_MAC);
+        ensure!(!kept, "what a laptop says is kept: {traces}");
+        say(format!("the laptop asked {count} times and was left in silence"));
         Ok(())
     }
+}
+
+fn items(list: &Value) -> &[Value] {
+    list.pointer("/items").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

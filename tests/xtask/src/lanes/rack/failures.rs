@@ -47,10 +47,10 @@ pub(super) fn run(
     let images = rack.dir().join("images");
     std::fs::create_dir(&images)?;
     let sha256 = small_image::make(&images.join(IMAGE))?;
-    let controller = Controller::start(&rack, artefacts, &images, &["--discovery"])?;
+    let controller = Controller::start(&rack, artefacts, &images, &["--discovery", "--metrics", discovery::METRICS])?;
     let kubectl = Kubectl::new(&rack, &artefacts.kubernetes.dir, controller.kubeconfig());
     let strangers = Strangers::arrive(&rack)?;
-    let lane = Failures { workspace, host: rack.host(HOST)?, sha256, feed: None, kubectl, strangers };
+    let lane = Failures { workspace, host: rack.host(HOST)?, sha256, feed: None, kubectl, rack: &rack, strangers };
     if let Err(error) = lane.all(count) {
         tell_why(&rack, &controller, &error);
     }
@@ -65,6 +65,7 @@ struct Failures<'rack> {
     sha256: String,
     feed: Option<Feed>,
     kubectl: Kubectl<'rack>,
+    rack: &'rack Rack,
     strangers: Strangers,
 }
 
@@ -74,7 +75,7 @@ impl Failures<'_> {
         type Test<'rack> = (&'static str, fn(&mut Failures<'rack>) -> Result<()>);
         let tests: [Test<'_>; 4] = [
             ("wrong_bmc_password", |lane| lane.wrong_bmc_password()),
-            ("a_stranger_is_asked_what_it_is_and_a_laptop_is_not", |lane| lane.strangers.met(&lane.kubectl)),
+            ("a_stranger_is_asked_what_it_is_and_a_laptop_is_not", |lane| lane.strangers.met(lane.rack, &lane.kubectl)),
             ("wrong_image_digest", |lane| lane.wrong_image_digest()),
             ("agent_killed_while_writing", |lane| lane.agent_killed_while_writing()),
         ];
