@@ -24,15 +24,21 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Ours. It says when it listens.
     pub(crate) fn ours(lab: &Lab) -> Result<Self> {
-        Self::ours_with(lab, None)
+        Self::ours_as(lab.server(&this_program()?), None)
+    }
+
+    /// On one processor.
+    pub(crate) fn ours_apart(lab: &Lab) -> Result<Self> {
+        Self::ours_as(lab.server_apart(&this_program()?), None)
     }
 
     /// With a folder of images.
-    pub(crate) fn ours_with(lab: &Lab, images: Option<&Path>) -> Result<Self> {
-        let program = std::env::current_exe()?;
-        let program = program.to_str().context("a program whose path is not text")?;
+    pub(crate) fn ours_with(lab: &Lab, images: &Path) -> Result<Self> {
+        Self::ours_as(lab.server(&this_program()?), Some(images))
+    }
+
+    fn ours_as(mut command: Command, images: Option<&Path>) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let mut command = lab.server(program);
         command.arg("serve").arg(folder.path()).args(images);
         let mut daemon = Self::start(command, folder, "bessemer", "written to a file before it is told, not synced")?;
         daemon.wait(|folder| folder.join("listens").exists())?;
@@ -64,8 +70,16 @@ impl Daemon {
     }
 
     pub(crate) fn dnsmasq(lab: &Lab, files: &Path) -> Result<Self> {
+        Self::dnsmasq_as(lab.server("dnsmasq"), files)
+    }
+
+    /// On one processor.
+    pub(crate) fn dnsmasq_apart(lab: &Lab, files: &Path) -> Result<Self> {
+        Self::dnsmasq_as(lab.server_apart("dnsmasq"), files)
+    }
+
+    fn dnsmasq_as(mut command: Command, files: &Path) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let mut command = lab.server("dnsmasq");
         let leases = folder.path().join("leases");
         command
             .args(["--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--bind-interfaces", "--no-ping"])
@@ -83,13 +97,14 @@ impl Daemon {
         Ok(daemon)
     }
 
-    pub(crate) fn kea(lab: &Lab) -> Result<Self> {
+    /// On one processor; with one thread, as it comes, or with its threads for packets.
+    pub(crate) fn kea_apart(lab: &Lab, threads: bool) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let path = |name: &str| folder.path().join(name).display().to_string();
         let configuration = format!(
             r#"{{"Dhcp4": {{
               "interfaces-config": {{"interfaces": ["{SERVER_SIDE}"], "dhcp-socket-type": "udp"}},
-              "multi-threading": {{"enable-multi-threading": true}},
+              "multi-threading": {{"enable-multi-threading": {threads}}},
               "lease-database": {{"type": "memfile", "persist": true, "name": "{}", "lfc-interval": 0}},
               "valid-lifetime": 3600,
               "subnet4": [{{"subnet": "{PREFIX}", "pools": [{{"pool": "{FIRST} - {LAST}"}}]}}],
@@ -101,14 +116,23 @@ impl Daemon {
             path("log")
         );
         fs::write(path("configuration"), configuration)?;
-        let mut command = lab.server("kea-dhcp4");
+        let mut command = lab.server_apart("kea-dhcp4");
         command.args(["-c", &path("configuration")]);
         command.env("KEA_PIDFILE_DIR", folder.path()).env("KEA_LOCKFILE_DIR", folder.path());
         let version = version("kea-dhcp4", &["-v"], 0);
         let mut daemon = Self::start(command, folder, "Kea", "appended to a file, not synced")?;
-        daemon.name = format!("Kea {version}");
+        daemon.name = format!("Kea {version}{}", if threads { " with threads" } else { "" });
         daemon.wait(|folder| fs::read_to_string(folder.join("log")).is_ok_and(|log| log.contains("DHCP4_STARTED")))?;
         Ok(daemon)
+    }
+
+    /// Processor time of all its threads so far.
+    pub(crate) fn processor_time(&self) -> Result<Duration> {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name in parentheses may hold anything; user and system time are the 14th and 15th field.
+        let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+        let ticks: u64 = fields.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+        Ok(Duration::from_secs(ticks) / u32::try_from(rustix::param::clock_ticks_per_second())?)
     }
 
     fn start(mut command: Command, folder: tempfile::TempDir, name: &str, durability: &'static str) -> Result<Self> {
@@ -141,6 +165,11 @@ impl Drop for Daemon {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn this_program() -> Result<String> {
+    let program = std::env::current_exe()?;
+    Ok(program.to_str().context("a program whose path is not text")?.to_owned())
 }
 
 /// The word of a program's first line that is its version.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use bessemer_bench::Row;
+use bessemer_bench::{Rounds, Row};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -13,16 +13,17 @@ use crate::SUITE;
 use crate::daemon::Daemon;
 use crate::lab::{Lab, SERVER};
 
-/// Where both servers listen.
+/// Where ours listens, and nginx.
 pub(crate) const PORT: u16 = 8080;
+const PEER: u16 = 8081;
 /// A file of each kind in the folder that both serve as `/images`.
 const SMALL: (&str, usize) = ("small", 16 * 1024);
 const LARGE: (&str, usize) = ("large", 256 * 1024 * 1024);
 
-const WARM_UP: Duration = Duration::from_millis(500);
-const MEASURED: Duration = Duration::from_secs(4);
-/// Each measurement is made this often, in turns, and the best one counts: what disturbs it only ever slows it down.
-const TURNS: usize = 3;
+const WARM_UP: Duration = Duration::from_millis(300);
+const MEASURED: Duration = Duration::from_millis(1700);
+/// Each measurement is made this often, in turns.
+const ROUNDS: usize = 7;
 
 /// Name, file, connections, whether octets count instead of answers.
 const LOADS: [(&str, (&str, usize), usize, bool); 4] = [
@@ -45,44 +46,38 @@ pub(crate) fn make_files(folder: &Path) -> Result<()> {
 pub(crate) fn measure(lab: &Lab) -> Result<()> {
     let folder = tempfile::tempdir()?;
     make_files(folder.path())?;
-    let (mut ours, mut peers, mut peer) = ([0.0_f64; LOADS.len()], [0.0_f64; LOADS.len()], String::new());
-    for turn in 0..TURNS {
-        let daemon = Daemon::ours_with(lab, Some(&folder.path().join("images")))?;
-        run(lab, &mut ours)?;
-        drop(daemon);
-        let daemon = Daemon::nginx(lab, folder.path(), PORT)?;
-        run(lab, &mut peers)?;
-        peer.clone_from(&daemon.name);
-        println!("http, turn {turn}: ours {ours:.0?}, {peer} {peers:.0?}");
-    }
-    for (((name, _, _, octets), ours), theirs) in LOADS.iter().zip(ours).zip(peers) {
-        let unit = if *octets { "MiB/s" } else { "/s" };
-        Row::new(SUITE, *name, ours, unit).beside(&peer, theirs).at_least_times(1.0).print()?;
+    // The one that is not asked waits and costs nothing.
+    let _ours = Daemon::ours_with(lab, &folder.path().join("images"))?;
+    let peer = Daemon::nginx(lab, folder.path(), PEER)?;
+    for (name, (file, _), connections, octets) in LOADS {
+        let (mut ours, mut theirs) = (Rounds::default(), Rounds::default());
+        for _ in 0..ROUNDS {
+            ours.push(run(lab, PORT, file, connections, octets)?);
+            theirs.push(run(lab, PEER, file, connections, octets)?);
+        }
+        println!("{name}: ours {ours}, {} {theirs}", peer.name);
+        let unit = if octets { "MiB/s" } else { "/s" };
+        Row::new(SUITE, name, ours.median(), unit).beside(&peer.name, theirs.median()).at_least_times(1.0).print()?;
     }
     Ok(())
 }
 
-fn run(lab: &Lab, best: &mut [f64; LOADS.len()]) -> Result<()> {
+fn run(lab: &Lab, port: u16, file: &str, connections: usize, octets: bool) -> Result<f64> {
     let program = std::env::current_exe()?;
-    let program = program.to_str().context("a program whose path is not text")?;
-    for ((_, (file, _), connections, octets), best) in LOADS.iter().zip(best) {
-        let mut client = lab.client(program);
-        let output = client.args(["http", file, &connections.to_string()]).output()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let (answers, bytes) = text.trim().split_once(' ').context("the client said nothing")?;
-        let (answers, bytes): (f64, f64) = (answers.parse()?, bytes.parse()?);
-        *best = best.max(if *octets { bytes / 1024.0 / 1024.0 } else { answers });
-    }
-    Ok(())
+    let mut client = lab.client(program.to_str().context("a program whose path is not text")?);
+    let output = client.args(["http", &port.to_string(), file, &connections.to_string()]).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (answers, bytes) = text.trim().split_once(' ').context("the client said nothing")?;
+    Ok(if octets { bytes.parse::<f64>()? / 1024.0 / 1024.0 } else { answers.parse()? })
 }
 
 /// The client's side: prints answers and octets a second.
-pub(crate) async fn load(file: &str, connections: usize) -> Result<()> {
+pub(crate) async fn load(port: u16, file: &str, connections: usize) -> Result<()> {
     let begin = Instant::now() + WARM_UP;
     let end = begin + MEASURED;
     let clients: Vec<_> =
-        (0..connections).map(|_| tokio::spawn(client(format!("/images/{file}"), begin, end))).collect();
+        (0..connections).map(|_| tokio::spawn(client(port, format!("/images/{file}"), begin, end))).collect();
     let (mut answers, mut octets) = (0_u64, 0_u64);
     for client in clients {
         let (more_answers, more_octets) = client.await??;
@@ -95,8 +90,8 @@ pub(crate) async fn load(file: &str, connections: usize) -> Result<()> {
 }
 
 /// One connection that is kept: answers that came to their end, and octets, between `begin` and `end`.
-async fn client(path: String, begin: Instant, end: Instant) -> Result<(u64, u64)> {
-    let mut stream = TcpStream::connect((SERVER, PORT)).await?;
+async fn client(port: u16, path: String, begin: Instant, end: Instant) -> Result<(u64, u64)> {
+    let mut stream = TcpStream::connect((SERVER, port)).await?;
     stream.set_nodelay(true)?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: {SERVER}\r\n\r\n");
     let mut buffer = vec![0; 256 * 1024];

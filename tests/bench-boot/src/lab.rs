@@ -37,6 +37,17 @@ impl Lab {
         Ok(lab)
     }
 
+    /// A program among the servers that has one processor, and not that of [`Lab::client_apart`].
+    pub(crate) fn server_apart(&self, program: &str) -> Command {
+        inside_on(&self.servers, Some(0), program)
+    }
+
+    /// A program among the clients that has the last processor, if there are several.
+    pub(crate) fn client_apart(&self, program: &str) -> Command {
+        let last = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+        inside_on(&self.clients, Some(last), program)
+    }
+
     /// A program among the servers.
     pub(crate) fn server(&self, program: &str) -> Command {
         inside(&self.servers, program)
@@ -57,7 +68,15 @@ impl Drop for Lab {
 }
 
 fn inside(namespace: &str, program: &str) -> Command {
-    let mut command = Command::new("ip");
+    inside_on(namespace, None, program)
+}
+
+/// The process that it starts becomes the program itself.
+fn inside_on(namespace: &str, processor: Option<usize>, program: &str) -> Command {
+    let mut command = Command::new(if processor.is_some() { "taskset" } else { "ip" });
+    if let Some(processor) = processor {
+        command.args(["-c", &processor.to_string(), "ip"]);
+    }
     command.args(["netns", "exec", namespace, program]).stdin(Stdio::null());
     command
 }

@@ -34,7 +34,7 @@ fn main() -> Result<()> {
     match words.as_slice() {
         ["serve", folder] => ours::serve(Path::new(folder), None),
         ["serve", folder, images] => ours::serve(Path::new(folder), Some(Path::new(images))),
-        ["http", file, connections] => runtime()?.block_on(http::load(file, connections.parse()?)),
+        ["http", port, file, connections] => runtime()?.block_on(http::load(port.parse()?, file, connections.parse()?)),
         ["storm"] => runtime()?.block_on(storm::machines()),
         ["fetch", server, name, block_size, window] => {
             let server = server.parse().context("the server's address")?;

@@ -2,7 +2,11 @@
 //! `bench-NAME` that prints its rows, one JSON object a line, with [`Row::print`]; `cargo xtask bench` runs it and
 //! makes the table. Any other line it prints is shown as progress. This room must not know what is measured.
 
+mod rounds;
+
 use serde::{Deserialize, Serialize};
+
+pub use rounds::Rounds;
 
 /// One measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
