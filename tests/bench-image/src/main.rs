@@ -2,8 +2,8 @@
 //! the pipelines of tools that do the same, and beside what each part of the work reaches alone: the wire, the disk, the decoder, the hash.
 //! Prints a row for each measurement; see `cargo xtask bench --suite image`.
 //!
-//! The server is this program started once more. `BENCH_MIB` is the image's size, `BENCH_ROUNDS` how often each thing is done; the best
-//! round counts. `BENCH_FOLDER` is where the image and the disk, a file, lie.
+//! The server is this program started once more. `BENCH_MIB` is the image's size, `BENCH_ROUNDS` how often each thing is done, in turns; the median
+//! counts. `BENCH_FOLDER` is where the image and the disk, a file, lie.
 
 mod image;
 mod parts;
@@ -13,16 +13,17 @@ mod server;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use bessemer_bench::Row;
+use bessemer_bench::{Rounds, Row};
 
 use image::Kind;
+use parts::Alone;
 use run::Lab;
 
 const SUITE: &str = "image";
 
 /// Of the image, in MiB: more than any buffer on the way.
-const MIB: u64 = 1024;
-const ROUNDS: u64 = 3;
+const MIB: u64 = 512;
+const ROUNDS: u64 = 5;
 
 /// Most memory of the agent while it writes, in MiB: a ramdisk of 512 MiB has room for three times this.
 const MOST_MEMORY: f64 = 100.0;
@@ -45,20 +46,25 @@ fn measure() -> Result<()> {
     };
     let lab = Lab::start(agent, number("BENCH_MIB", MIB), number("BENCH_ROUNDS", ROUNDS).max(1))?;
     let row = |name: String, value: f64| Row::new(SUITE, name, value, "MB/s");
-    let alone = parts::measure(&lab)?;
-    row("hash, sha256, alone".to_owned(), alone.hash).print()?;
-    row("disk, dd with direct writes, alone".to_owned(), alone.disk).print()?;
     let mut most_memory: f64 = 0.0;
     for kind in Kind::ALL {
-        let limit = alone.of(&lab, kind)?;
-        let (ours, memory) = lab.agent(kind)?;
-        most_memory = most_memory.max(memory);
-        let name = kind.name();
-        row(format!("{name} to disk, MB of image"), ours)
+        let digest = lab.digest(kind)?;
+        let (mut ours, mut alone, mut tools) = (Rounds::default(), Alone::default(), Rounds::default());
+        for _ in 0..lab.rounds() {
+            let (rate, memory) = lab.agent(kind, &digest)?;
+            ours.push(rate);
+            most_memory = most_memory.max(memory);
+            alone.measure(&lab, kind)?;
+            tools.push(lab.tools(kind)?);
+        }
+        let (name, limit) = (kind.name(), alone.limit());
+        println!("{name}: agent {ours}, tools {tools}; alone: {}", alone.words());
+        row(format!("{name} to disk, MB of image"), ours.median())
             .beside(&format!("slowest part alone: {}", limit.part), limit.rate)
             .at_least_times(0.95)
             .print()?;
-        let peer = row(format!("{name} to disk, beside tools"), ours).beside(lab.tools_name(kind), lab.tools(kind)?);
+        let peer =
+            row(format!("{name} to disk, beside tools"), ours.median()).beside(lab.tools_name(kind), tools.median());
         if kind == Kind::Qcow2 {
             peer.at_least_times(2.0).print()?
         } else {

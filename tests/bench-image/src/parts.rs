@@ -1,15 +1,18 @@
 //! What each part of the work reaches alone.
 
 use anyhow::Result;
+use bessemer_bench::Rounds;
 
 use crate::image::Kind;
 use crate::run::Lab;
 
-/// Rates of what is the same for every form, in MB a second.
-#[derive(Debug)]
+/// Rates of each part for one form of the image, in MB of image a second.
+#[derive(Debug, Default)]
 pub(crate) struct Alone {
-    pub(crate) disk: f64,
-    pub(crate) hash: f64,
+    wire: Rounds,
+    disk: Rounds,
+    decoder: Rounds,
+    hash: Rounds,
 }
 
 /// The slowest part.
@@ -20,33 +23,33 @@ pub(crate) struct Limit {
     pub(crate) rate: f64,
 }
 
-pub(crate) fn measure(lab: &Lab) -> Result<Alone> {
-    Ok(Alone {
-        disk: lab.command("dd if=image.raw of=disk bs=4M oflag=direct conv=notrunc,fsync status=none")?,
-        hash: lab.command("openssl dgst -sha256 image.raw")?,
-    })
-}
-
 impl Alone {
-    /// The least of all parts for `kind`.
-    pub(crate) fn of(&self, lab: &Lab, kind: Kind) -> Result<Limit> {
-        let wire = lab.command(&format!("curl -sSf -o /dev/null {}", lab.url(kind)))?;
-        let decoder = match kind.decoder() {
+    /// One round of all parts.
+    pub(crate) fn measure(&mut self, lab: &Lab, kind: Kind) -> Result<()> {
+        self.wire.push(lab.command(&format!("curl -sSf -o /dev/null {}", lab.url(kind)))?);
+        self.disk.push(lab.command("dd if=image.raw of=disk bs=4M oflag=direct conv=notrunc,fsync status=none")?);
+        // Only what travels is hashed.
+        self.hash.push(lab.command("openssl dgst -sha256 image.raw")? / lab.travels(kind)?);
+        self.decoder.push(match kind.decoder() {
             Some(decoder) => lab.command(&format!("{decoder} < {} > /dev/null", kind.file()))?,
             None if kind == Kind::Qcow2 => {
                 lab.command(&format!("qemu-img convert -f qcow2 -O raw -n {} disk", kind.file()))?
             }
             None => f64::INFINITY,
-        };
-        let parts = [
-            ("wire", wire),
-            ("disk", self.disk),
-            ("decoder", decoder),
-            // Only what travels is hashed.
-            ("hash", self.hash / lab.travels(kind)?),
-        ];
-        let least = parts.into_iter().min_by(|left, right| left.1.total_cmp(&right.1));
-        let (part, rate) = least.unwrap_or(("nothing", 0.0));
-        Ok(Limit { part, rate })
+        });
+        Ok(())
+    }
+
+    /// The least of all parts.
+    pub(crate) fn limit(&self) -> Limit {
+        let parts = [("wire", &self.wire), ("disk", &self.disk), ("decoder", &self.decoder), ("hash", &self.hash)];
+        let parts = parts.map(|(part, rounds)| Limit { part, rate: rounds.median() });
+        let least = parts.into_iter().min_by(|left, right| left.rate.total_cmp(&right.rate));
+        least.unwrap_or(Limit { part: "nothing", rate: 0.0 })
+    }
+
+    /// All parts with their spread.
+    pub(crate) fn words(&self) -> String {
+        format!("wire {}, disk {}, decoder {}, hash {}", self.wire, self.disk, self.decoder, self.hash)
     }
 }

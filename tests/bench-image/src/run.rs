@@ -69,35 +69,40 @@ impl Lab {
         Ok(disk)
     }
 
-    /// MB of image in a second, at the best, of what `work` does.
-    fn best(&self, mut work: impl FnMut(&Path) -> Result<Duration>) -> Result<f64> {
-        let mut best: f64 = 0.0;
-        for _ in 0..self.rounds {
-            let disk = self.fresh_disk()?;
-            best = best.max(self.bytes as f64 / 1e6 / work(&disk)?.as_secs_f64());
-        }
-        Ok(best)
+    /// How often each thing is done.
+    pub(crate) fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// MB of image in a second, of what `work` does.
+    fn rate(&self, work: impl FnOnce(&Path) -> Result<Duration>) -> Result<f64> {
+        let disk = self.fresh_disk()?;
+        Ok(self.bytes as f64 / 1e6 / work(&disk)?.as_secs_f64())
     }
 
     /// The same of a command of the shell in the folder; `disk` is the disk.
     pub(crate) fn command(&self, command: &str) -> Result<f64> {
-        self.best(|_| {
+        self.rate(|_| {
             let started = Instant::now();
             must(self.path(), command)?;
             Ok(started.elapsed())
         })
     }
 
-    /// The agent's rate, and its most memory in MiB.
-    pub(crate) fn agent(&self, kind: Kind) -> Result<(f64, f64)> {
+    /// The digest of what travels.
+    pub(crate) fn digest(&self, kind: Kind) -> Result<String> {
         let digest = must(self.path(), &format!("sha256sum {}", kind.file()))?;
-        let digest = digest.split(' ').next().unwrap_or_default().to_owned();
+        Ok(digest.split(' ').next().unwrap_or_default().to_owned())
+    }
+
+    /// The agent's rate, and its most memory in MiB.
+    pub(crate) fn agent(&self, kind: Kind, digest: &str) -> Result<(f64, f64)> {
         let mut most: f64 = 0.0;
-        let rate = self.best(|disk| {
+        let rate = self.rate(|disk| {
             let started = Instant::now();
             let mut agent = Command::new(&self.agent)
                 .arg("write-image")
-                .args([&self.url(kind), &digest])
+                .args([self.url(kind).as_str(), digest])
                 .arg(disk)
                 .stdout(Stdio::null())
                 .spawn()
