@@ -14,6 +14,7 @@ mod ioctl;
 mod kernel_log;
 mod link;
 mod mask;
+mod memory;
 mod node;
 mod ramdisk;
 mod syscall;
@@ -25,6 +26,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 fn main() -> ExitCode {
     // The kernel hands words of its command line that it does not know to PID 1, and iPXE puts the kernel's own name there.
     if std::process::id() == 1 {
+        memory::keep_for_images();
         return ramdisk::run();
     }
     if std::env::args().next().is_some_and(|name| name.ends_with("/modprobe")) {
@@ -40,8 +42,14 @@ fn main() -> ExitCode {
             console::start();
             node::run_by_hand(std::env::args().skip(2))
         }
-        Some("ramdisk") => ramdisk::run(),
-        Some("write-image") => ramdisk::write_by_hand(&std::env::args().skip(2).collect::<Vec<_>>()),
+        Some("ramdisk") => {
+            memory::keep_for_images();
+            ramdisk::run()
+        }
+        Some("write-image") => {
+            memory::keep_for_images();
+            ramdisk::write_by_hand(&std::env::args().skip(2).collect::<Vec<_>>())
+        }
         _ => {
             eprintln!(
                 "bessemer-agent {VERSION}: say `node`, `apply` or `ramdisk`; as PID 1 it takes the ramdisk role by itself"
