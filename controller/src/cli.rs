@@ -104,6 +104,14 @@ pub(crate) struct UpOptions {
     #[arg(long, value_name = "FILE", default_value = "/usr/lib/ipxe/snponly.efi", requires = "interface")]
     pub(crate) ipxe: PathBuf,
 
+    /// The ramdisk as an ISO, for hosts whose BMC's address asks for virtual media (`redfish-virtualmedia://` and the like).
+    #[arg(long, value_name = "FILE", requires = "interface")]
+    pub(crate) iso: Option<PathBuf>,
+
+    /// Root URL of the boot files as BMCs reach them [default: `http://ADDRESS:HTTP-PORT`].
+    #[arg(long, value_name = "URL", requires = "iso", value_parser = parse_root)]
+    pub(crate) media_url: Option<String>,
+
     /// Learn about machines that no BareMetalHost knows: they boot the ramdisk without any secret, and what they report lies
     /// in HostRecords called `discovered-MAC`.
     #[arg(long, requires = "interface")]
@@ -118,6 +126,14 @@ pub(crate) struct UpOptions {
         requires = "interface"
     )]
     pub(crate) kernel_args: String,
+}
+
+fn parse_root(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    match rest {
+        Some(host) if !host.is_empty() && !text.contains(['?', '#', '@', ' ']) => Ok(text.trim_end_matches('/').to_owned()),
+        _ => Err(format!("{text:?} is no http:// or https:// URL without user and query")),
+    }
 }
 
 fn parse_pool(text: &str) -> Result<Pool, String> {
@@ -152,6 +168,7 @@ mod tests {
             ("--agent-port", "8444"),
             ("--images-dir", "DIR"),
             ("--ipxe", "FILE"),
+            ("--iso", "FILE"),
             ("--kernel-args", "quiet"),
         ] {
             let error = with(&[flag, value]).unwrap_err();
@@ -168,6 +185,14 @@ mod tests {
         assert_eq!(kubeconfig.get_env(), None);
         let error = Cli::try_parse_from(["bessemer", "serve", "--controllers", "metal3"]).unwrap_err().to_string();
         assert!(error.contains("bessemer up --interface"), "{error}");
+    }
+
+    #[test]
+    fn the_root_of_media_is_a_plain_url() {
+        assert_eq!(parse_root("http://10.77.0.1:8080/").as_deref(), Ok("http://10.77.0.1:8080"));
+        for wrong in ["10.77.0.1:8080", "http://", "nfs://h/x", "http://u:p@h", "http://h?x=1"] {
+            assert!(parse_root(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub enum BootTarget {
     LocalDisk,
     /// A live system that somebody else serves.
     LiveIso {
+        /// As for `Ramdisk`: its script is [`crate::BootFiles::Live`].
+        boot_id: BootId,
         /// Where; an `http` or `https` URL.
         url: String,
     },

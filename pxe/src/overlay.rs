@@ -9,6 +9,13 @@ use bytes::Bytes;
 pub enum BootFiles {
     /// No such boot: HTTP 404, except for the script and the UKI, in whose place something is served that asks again.
     Unknown,
+    /// A live system that somebody else serves: the script that boots it, and nothing else.
+    Live {
+        /// Where; an `http` or `https` URL.
+        url: String,
+        /// As [`Overlay::addresses`].
+        addresses: Vec<IpAddr>,
+    },
     /// There was one; its overlay may not be fetched again: HTTP 410, with the same exception.
     Spent,
     /// The overlay, the same bytes each time. Without files for a boot that has no secrets (discovery).

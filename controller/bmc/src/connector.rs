@@ -47,7 +47,7 @@ impl Connector {
 
 impl BmcConnector for Connector {
     fn connect(&self, address: &Address, credentials: Credentials, trust: Trust) -> Result<Arc<dyn Bmc>, BmcError> {
-        boots_from_network(address)?;
+        boots_hosts(address)?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |other: &&Known| other.credentials == credentials && other.trust == trust;
         if let Some(own) = known.get(address).filter(same) {
@@ -87,13 +87,13 @@ pub fn connect(address: &Address, credentials: Credentials, trust: Trust) -> Res
     }
 }
 
-/// How a host boots is not the BMC's business, but nothing else than the network is there for hosts yet.
-fn boots_from_network(address: &Address) -> Result<(), BmcError> {
-    if address.scheme().boots_via() != BootVia::Network {
+/// How a host boots is not the BMC's business, but not every way is there for hosts yet.
+fn boots_hosts(address: &Address) -> Result<(), BmcError> {
+    if address.scheme().boots_via() == BootVia::UefiHttp {
         return Err(BmcError::Unsupported {
             act: format!("booting a host by {}", address.scheme()),
-            why: "only the network is supported yet; use redfish:// with the host's network card on the provisioning \
-                  network"
+            why: "a URL cannot be given to its firmware yet; use redfish:// with the host's network card on the \
+                  provisioning network (its firmware may boot over HTTP there, too), or redfish-virtualmedia://"
                 .to_owned(),
         });
     }
@@ -137,10 +137,12 @@ mod tests {
 
     #[test]
     fn a_way_to_boot_that_is_not_there_is_refused_in_words() {
-        let address: Address = "redfish-virtualmedia://10.0.0.1".parse().unwrap();
+        let address: Address = "redfish-uefihttp://10.0.0.1".parse().unwrap();
         let user = || Credentials::new("admin", "x");
         let Err(error) = Connector::new().connect(&address, user(), Trust::System) else { panic!() };
         assert!(error.to_string().contains("use redfish://"), "{error}");
+        let media: Address = "redfish-virtualmedia://10.0.0.1".parse().unwrap();
+        assert!(Connector::new().connect(&media, user(), Trust::System).is_ok());
         assert!(connect(&address, user(), Trust::System).is_ok(), "by itself a bmc boots nothing");
     }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::{
-    Address, Bmc, BmcConnector, BmcError, BootOverride, Credentials, Identity, PowerAction, PowerState, ReadBack, Trust,
+    Address, Bmc, BmcConnector, BmcError, BootOverride, Credentials, Identity, InsertedMedia, MediaKind, Medium,
+    PowerAction, PowerState, ReadBack, Trust,
 };
 
 /// Something that was asked of a [`FakeBmc`] and reached it with the right credentials.
@@ -19,6 +20,10 @@ pub enum Act {
     Power(PowerAction),
     /// [`Bmc::set_boot_override`].
     BootOverride(BootOverride),
+    /// [`Bmc::insert_media`], by its URL.
+    Insert(String),
+    /// [`Bmc::eject_media`].
+    Eject,
 }
 
 /// One pretended BMC. Reading the power state is not recorded: it is polled.
@@ -32,6 +37,8 @@ struct State {
     reachable: bool,
     power: PowerState,
     boot: Option<BootOverride>,
+    medium: Option<String>,
+    verifies: bool,
     obeys: bool,
     acts: Vec<Act>,
 }
@@ -40,8 +47,16 @@ impl FakeBmc {
     /// A BMC whose server is off and which lets `credentials` in.
     #[must_use]
     pub fn new(address: Address, credentials: Credentials) -> Arc<Self> {
-        let state =
-            State { credentials, reachable: true, power: PowerState::Off, boot: None, obeys: true, acts: Vec::new() };
+        let state = State {
+            credentials,
+            reachable: true,
+            power: PowerState::Off,
+            boot: None,
+            medium: None,
+            verifies: false,
+            obeys: true,
+            acts: Vec::new(),
+        };
         Arc::new(Self { address, state: Mutex::new(state) })
     }
 
@@ -61,6 +76,17 @@ impl FakeBmc {
     #[must_use]
     pub fn boot_now(&self) -> Option<BootOverride> {
         self.lock().boot.clone()
+    }
+
+    /// URL of what is in its virtual CD drive.
+    #[must_use]
+    pub fn medium_now(&self) -> Option<String> {
+        self.lock().medium.clone()
+    }
+
+    /// Whether it says that it verifies the servers that media come from.
+    pub fn set_verifies(&self, verifies: bool) {
+        self.lock().verifies = verifies;
     }
 
     /// Sets the power state behind the caller's back.
@@ -185,6 +211,20 @@ impl Bmc for FakeClient {
         let mut state = self.enter()?;
         state.acts.push(Act::BootOverride(wanted.clone()));
         state.boot = Some(wanted.clone());
+        Ok(ReadBack::Confirmed)
+    }
+
+    async fn insert_media(&self, medium: &Medium) -> Result<InsertedMedia, BmcError> {
+        let mut state = self.enter()?;
+        state.acts.push(Act::Insert(medium.url.clone()));
+        state.medium = Some(medium.url.clone());
+        Ok(InsertedMedia { slot: "cd".to_owned(), read_back: ReadBack::Confirmed, verified: state.verifies })
+    }
+
+    async fn eject_media(&self, _kind: MediaKind) -> Result<ReadBack, BmcError> {
+        let mut state = self.enter()?;
+        state.acts.push(Act::Eject);
+        state.medium = None;
         Ok(ReadBack::Confirmed)
     }
 }

@@ -117,6 +117,9 @@ pub struct InsertedMedia {
     pub slot: String,
     /// What reading the slot showed.
     pub read_back: ReadBack,
+    /// Whether the slot says that it verifies the certificate of the server (Redfish `VerifyCertificate`), which means
+    /// something for an `https` URL only; false where it does not say.
+    pub verified: bool,
 }
 
 #[cfg(test)]

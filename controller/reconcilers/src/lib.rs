@@ -14,11 +14,13 @@ mod kubernetes;
 mod metal3;
 mod metrics;
 pub mod outside;
+mod settings;
 mod site;
 mod workload;
 
 pub use boot::Journal;
 pub use hosts::Hosts;
 pub use metrics::metrics;
+pub use settings::BootSettings;
 pub use site::{Group, Outside, Site, StartError};
 pub use workload::KubeWorkloadClusters;

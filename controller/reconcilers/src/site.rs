@@ -30,6 +30,7 @@ use crate::kubernetes::{Feed, drive};
 use crate::metal3::baremetalhost::{self, HostReconciler};
 use crate::metal3::unserved;
 use crate::outside::{AgentHub, WorkloadClusters};
+use crate::settings::BootSettings;
 
 /// For every cache to be filled at the start.
 const SYNC_DEADLINE: Duration = Duration::from_secs(60);
@@ -43,6 +44,8 @@ pub struct Outside {
     pub agents: Arc<dyn AgentHub>,
     /// The clusters being built.
     pub workload: Arc<dyn WorkloadClusters>,
+    /// How hosts are booted.
+    pub boot: BootSettings,
 }
 
 /// Controllers that are switched on and off together: those of one API group.
@@ -169,12 +172,12 @@ impl Site {
 
     /// Runs the controllers of `groups` until `shutdown`, and until the reconciles under way have ended.
     pub async fn run(self, outside: Outside, groups: BTreeSet<Group>) {
-        let Outside { bmc, agents, workload } = outside;
+        let Outside { bmc, agents, workload, boot } = outside;
         let (client, stop) = (&self.client, &self.shutdown);
         let hosts = drive(
             "baremetalhost",
             baremetalhost::controller(&self, &agents),
-            HostReconciler::new(client.clone(), self.hosts.store(), bmc, Arc::clone(&agents)),
+            HostReconciler::new(client.clone(), self.hosts.store(), bmc, Arc::clone(&agents), boot),
             stop.clone(),
         );
         let metal3_clusters = drive(

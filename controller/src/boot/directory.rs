@@ -52,7 +52,7 @@ impl HostDirectory for Directory {
             BootTargetView::Ramdisk { boot } => BootTarget::Ramdisk { boot_id: served(boot) },
             BootTargetView::Discover { boot } => BootTarget::Discover { boot_id: served(boot) },
             BootTargetView::LocalDisk => BootTarget::LocalDisk,
-            BootTargetView::LiveIso { url } => BootTarget::LiveIso { url },
+            BootTargetView::LiveIso { boot, url } => BootTarget::LiveIso { boot_id: served(boot), url },
             BootTargetView::PowerOff => BootTarget::PowerOff,
         })
     }
@@ -95,20 +95,23 @@ impl HostDirectory for Directory {
     async fn overlay(&self, boot: &bessemer_pxe::BootId) -> Result<BootFiles, DirectoryError> {
         let boot = BootId(Uuid::from_u128(boot.0));
         let Site { authority, controllers } = &self.site;
+        let mut media = false;
         let (content, addresses) = match self.hosts.boot(boot).await.map_err(DirectoryError::new)? {
             BootFilesView::Ready(found) => {
+                media = found.media;
                 (authority.overlay(boot, controllers, found.issued.as_second()), found.addresses)
             }
             BootFilesView::Discover { issued } => {
                 (authority.discovery_overlay(boot, controllers, issued.as_second()), Vec::new())
             }
+            BootFilesView::Live { url, addresses } => return Ok(BootFiles::Live { url, addresses }),
             BootFilesView::Over => return Ok(BootFiles::Spent),
             BootFilesView::Unknown => return Ok(BootFiles::Unknown),
         };
         let content = content.map_err(DirectoryError::new)?;
         let path = BOOT_CONFIG_PATH.trim_start_matches('/').to_owned();
         let files = vec![OverlayFile { path, mode: OVERLAY_MODE, content: content.into() }];
-        Ok(BootFiles::Ready(Overlay { files, addresses, ..Overlay::default() }))
+        Ok(BootFiles::Ready(Overlay { files, addresses, media, ..Overlay::default() }))
     }
 
     async fn looping(&self, boot: &bessemer_pxe::BootId, starts: u32) -> Result<(), DirectoryError> {

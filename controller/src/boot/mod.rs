@@ -63,3 +63,7 @@ fn name() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     if name.is_empty() { "boot-server".to_owned() } else { name }
 }
+
+#[cfg(test)]
+#[path = "media_tests.rs"]
+mod media_tests;

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use bessemer_agents::Hub;
 use bessemer_bmc::Connector;
-use bessemer_reconcilers::{KubeWorkloadClusters, Outside, Site};
+use bessemer_reconcilers::{BootSettings, KubeWorkloadClusters, Outside, Site};
 use clap::Args;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
@@ -128,6 +128,8 @@ async fn lead_work(
         bmc: Arc::new(Connector::new()),
         agents: hub.clone(),
         workload: Arc::new(KubeWorkloadClusters::new(client.clone())),
+        // No hosts, so nothing boots.
+        boot: BootSettings::default(),
     };
     let mut work = Box::pin(site.run(outside, options.controllers.groups().clone()));
     tokio::select! {

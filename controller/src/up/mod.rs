@@ -14,8 +14,8 @@ use anyhow::bail;
 use bessemer_agents::{Endpoint, Hub};
 use bessemer_apiserver::{ApiServer, Serving};
 use bessemer_bmc::Connector;
-use bessemer_pxe::{Ipxe, Prefix, Ramdisk, Reach};
-use bessemer_reconcilers::{KubeWorkloadClusters, Outside, Site};
+use bessemer_pxe::{Ipxe, Media, Prefix, Ramdisk, Reach};
+use bessemer_reconcilers::{BootSettings, KubeWorkloadClusters, Outside, Site};
 use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -72,11 +72,14 @@ async fn start(
         _ => Some(Site::start(client.clone(), stop.clone()).await?),
     };
     let subnet = boot.as_ref().map(|boot| boot.subnet);
-    let (mut places, mut counted) = (String::new(), None);
+    let (mut places, mut counted, mut booted) = (String::new(), None, BootSettings::default());
     if let (Some(boot), Some(site)) = (boot, &controllers) {
-        let (where_it_is, metrics) =
+        let (where_it_is, running) =
             Box::pin(start_boot(options, boot, site, hub.clone(), &client, stop, parts)).await?;
-        (places, counted) = (where_it_is, Some(metrics));
+        if options.iso.is_some() {
+            booted.media_url = options.media_url.clone().or_else(|| running.urls.first().cloned());
+        }
+        (places, counted) = (where_it_is, Some(running.metrics));
     }
     let serving = serve_api(&api, options, subnet, stop).await?;
     let kubeconfig = kubeconfig::link(&options.state, &serving.kubeconfig_path)?;
@@ -93,8 +96,12 @@ async fn start(
         "the Kubernetes API"
     });
 
-    let outside =
-        Outside { bmc: Arc::new(Connector::new()), agents: hub, workload: Arc::new(KubeWorkloadClusters::new(client)) };
+    let outside = Outside {
+        bmc: Arc::new(Connector::new()),
+        agents: hub,
+        workload: Arc::new(KubeWorkloadClusters::new(client)),
+        boot: booted,
+    };
     let (groups, stopped) = (options.controllers.groups().clone(), stop.clone());
     parts.spawn(async move {
         match controllers {
@@ -113,7 +120,7 @@ async fn start(
     ))
 }
 
-/// Starts what hosts talk to; says where it is, and gives its counters.
+/// Starts what hosts talk to; says where it is.
 async fn start_boot(
     options: &UpOptions,
     boot: BootReady,
@@ -122,7 +129,7 @@ async fn start_boot(
     client: &Client,
     stop: &CancellationToken,
     parts: &mut JoinSet<&'static str>,
-) -> anyhow::Result<(String, Arc<bessemer_pxe::Metrics>)> {
+) -> anyhow::Result<(String, boot::Running)> {
     let BootReady { interface, subnet, pool, kernel, ramdisk, ipxe, bios } = boot;
     let authority = Arc::new(site::open(client).await?);
     let agents = SocketAddr::from((subnet.address, options.agent_port));
@@ -148,6 +155,7 @@ async fn start_boot(
         ipxe: Ipxe { x64: ipxe, bios, arm64: None },
         ramdisk: Ramdisk { kernel, initrd: ramdisk, kernel_args: options.kernel_args.clone() },
         images_dir: options.images_dir.clone(),
+        media: Media { iso: options.iso.clone(), ..Media::default() },
         ..bessemer_pxe::Config::default()
     };
     let running = boot::start(config, hosts, authority.boot().clone(), controllers, stop, parts).await?;
@@ -157,7 +165,7 @@ async fn start_boot(
         "the agents' endpoint"
     });
     let urls = running.urls.join(", ");
-    Ok((format!(", boot {urls}, agents https://{agents}"), running.metrics))
+    Ok((format!(", boot {urls}, agents https://{agents}"), running))
 }
 
 async fn serve_api(

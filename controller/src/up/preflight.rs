@@ -91,6 +91,9 @@ async fn boot(options: &UpOptions, interface: &str, keep: &mut impl FnMut(String
     if let Some(dir) = options.images_dir.as_ref().filter(|dir| !dir.is_dir()) {
         keep(format!("{} is no directory; make it or give another with --images-dir", dir.display()));
     }
+    if let Some(iso) = options.iso.as_ref().filter(|iso| !iso.is_file()) {
+        keep(format!("{} is no file; build an ISO (`cargo xtask image iso`) and give it with --iso", iso.display()));
+    }
     if let Some(subnet) = subnet {
         boot_ports(options, interface, subnet).into_iter().for_each(&mut *keep);
     }
@@ -210,6 +213,8 @@ mod tests {
             theirs,
             "--ipxe",
             "/nonexistent/ipxe.efi",
+            "--iso",
+            "/nonexistent/agent.iso",
         ]);
         let problems = check(&options).await.err().unwrap().0;
         for (part, remedy) in [
@@ -217,6 +222,7 @@ mod tests {
             ("/nonexistent/vmlinuz", "--ramdisk"),
             ("/nonexistent/initrd", "--ramdisk"),
             ("/nonexistent/ipxe.efi", "--ipxe"),
+            ("/nonexistent/agent.iso", "--iso"),
             (api.as_str(), "--api"),
             (metrics.as_str(), "--metrics"),
             (theirs, "--kubeconfig"),

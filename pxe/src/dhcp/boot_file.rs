@@ -57,12 +57,13 @@ impl Programs {
         let no_kernel = "no kernel for this architecture";
         Ok(match target {
             BootTarget::Ramdisk { boot_id } | BootTarget::Discover { boot_id } => match arch {
-                Some(arch) if arch.is_arm64() => self.urls.ramdisk_script_arm64(*boot_id).ok_or(no_kernel)?,
+                Some(arch) if arch.is_arm64() => self.urls.boot_script_arm64(*boot_id).ok_or(no_kernel)?,
                 Some(arch) if !arch.is_x86_64() => return Err(no_kernel),
-                _ => self.urls.ramdisk_script(*boot_id),
+                _ => self.urls.boot_script(*boot_id),
             },
             BootTarget::LocalDisk => self.urls.local_script(),
-            BootTarget::LiveIso { url } => fits(self.urls.live_script(url))?,
+            // A script, so that the URL may be of any length; one for all kinds of machines.
+            BootTarget::LiveIso { boot_id, .. } => self.urls.boot_script(*boot_id),
             BootTarget::PowerOff | BootTarget::Nothing => self.urls.hold_script(),
         })
     }
@@ -71,8 +72,9 @@ impl Programs {
         let urls = &self.firmware;
         match (target, arch) {
             (BootTarget::LocalDisk, _) => Ok(urls.absent()),
-            // UEFI boots an ISO by itself, as a disk in memory.
-            (BootTarget::LiveIso { url }, _) => fits(url.clone()),
+            // UEFI boots an ISO by itself, as a disk in memory that the system finds again. Where its URL does not fit,
+            // iPXE is sent, which asks for a script.
+            (BootTarget::LiveIso { url, .. }, _) if url.len() <= LONGEST_URL => Ok(url.clone()),
             (BootTarget::Ramdisk { boot_id } | BootTarget::Discover { boot_id }, Some(ClientArch::UEFI_X64_HTTP)) => {
                 Ok(urls.uki(*boot_id).unwrap_or_else(|| urls.ipxe_efi()))
             }
@@ -95,9 +97,7 @@ impl Programs {
 }
 
 /// One option of DHCPv4 holds no longer one, and firmware joins no two.
-fn fits(url: String) -> Result<String, &'static str> {
-    if url.len() <= 255 { Ok(url) } else { Err("the live system's URL is too long for DHCP") }
-}
+const LONGEST_URL: usize = 255;
 
 #[cfg(test)]
 #[path = "boot_file_tests.rs"]

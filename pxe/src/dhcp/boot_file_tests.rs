@@ -47,13 +47,16 @@ fn each_machine_is_sent_to_a_program_of_its_own() {
 
 #[test]
 fn live_systems_and_hosts_to_be_off() {
-    let live = BootTarget::LiveIso { url: LIVE.into() };
-    let script = told(Phase::Ipxe, 7, &live, false).unwrap().unwrap();
-    assert_eq!(script.split('/').next(), Some("live"));
+    let boot_id = BootId(7);
+    let live = BootTarget::LiveIso { boot_id, url: LIVE.into() };
+    let script = Ok(Some(format!("b/{boot_id}/boot.ipxe")));
+    assert_eq!(told(Phase::Ipxe, 7, &live, false), script);
     assert_eq!(told(Phase::HttpFirmware, 16, &live, true), Ok(Some(LIVE.into())));
     assert_eq!(told(Phase::PxeFirmware, 7, &live, true), Ok(Some("ipxe.efi".into())));
-    let long = BootTarget::LiveIso { url: format!("http://x/{}", "a".repeat(250)) };
-    assert!(told(Phase::Ipxe, 7, &long, false).is_err() && told(Phase::HttpFirmware, 16, &long, false).is_err());
+    // Silence would be the disk.
+    let long = BootTarget::LiveIso { boot_id, url: format!("http://x/{}", "a".repeat(250)) };
+    assert_eq!(told(Phase::Ipxe, 7, &long, false), script);
+    assert_eq!(told(Phase::HttpFirmware, 16, &long, false), Ok(Some("ipxe.efi".into())));
     // The UKI would start the ramdisk, iPXE holds the host.
     assert_eq!(told(Phase::HttpFirmware, 16, &BootTarget::PowerOff, true), Ok(Some("ipxe.efi".into())));
     assert_eq!(told(Phase::Ipxe, 7, &BootTarget::PowerOff, true), Ok(Some("hold.ipxe".into())));

@@ -27,7 +27,7 @@ impl HostDirectory for Everybody {
         Ok(match who.mac().map_or(0, |mac| mac.hash()) % 5 {
             0 => BootTarget::LocalDisk,
             1 => BootTarget::PowerOff,
-            2 => BootTarget::LiveIso { url: "http://10.77.0.9/live.iso".into() },
+            2 => BootTarget::LiveIso { boot_id, url: "http://10.77.0.9/live.iso".into() },
             3 => BootTarget::Discover { boot_id },
             _ => BootTarget::Ramdisk { boot_id },
         })

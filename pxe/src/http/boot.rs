@@ -2,6 +2,7 @@
 //! same bytes each time, for the boot's own addresses, until its overlay is spent.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -102,7 +103,10 @@ impl Boots {
             paths::ISO if self.iso.is_some() => &self.x64,
             _ => return Err(NO_SUCH_FILE),
         };
-        let overlay = admit(boot_id, file, peer, site).await?;
+        let overlay = match admit(boot_id, file, peer, site).await? {
+            Admitted::Overlay(overlay) => overlay,
+            Admitted::Live(url) => return script(site.scripts.live(&url)),
+        };
         let starts = starts && matches!(file, paths::SCRIPT | paths::SCRIPT_ARM64 | paths::UKI);
         // A machine that nobody owns is nobody's to turn off.
         let is_owned = !overlay.files.is_empty();
@@ -179,11 +183,26 @@ impl Boots {
     }
 }
 
+/// Whose files are asked for.
+enum Admitted {
+    /// A boot of ours.
+    Overlay(Overlay),
+    /// The live system at this URL.
+    Live(String),
+}
+
 /// A boot exists as long as its overlay does, and for its own addresses. A virtual drive is read by the BMC, from an
 /// address of its own: there the boot id, which only the BMC was told, is the key.
-async fn admit(boot_id: BootId, file: &str, peer: &Peer, site: &Site) -> Result<Overlay, Refusal> {
+async fn admit(boot_id: BootId, file: &str, peer: &Peer, site: &Site) -> Result<Admitted, Refusal> {
+    let is_theirs =
+        |addresses: &[IpAddr]| site.observer.bindings.admits(boot_id, addresses, peer.address, Instant::now());
     let overlay = match ask(site.observer.directory.overlay(&boot_id)).await {
         Ok(BootFiles::Ready(overlay)) => overlay,
+        Ok(BootFiles::Live { .. }) if !matches!(file, paths::SCRIPT | paths::SCRIPT_ARM64) => {
+            return Err(Refusal::not_found("this boot is of a live system"));
+        }
+        Ok(BootFiles::Live { url, addresses }) if is_theirs(&addresses) => return Ok(Admitted::Live(url)),
+        Ok(BootFiles::Live { .. }) => return Err(Refusal::not_found("another address's boot")),
         Ok(BootFiles::Unknown) => return Err(Refusal::not_found("no such boot")),
         Ok(BootFiles::Spent) => return Err(Refusal::new(410, "this boot's overlay is spent")),
         Err(error) => return Err(Refusal::new(503, format!("no answer about this boot: {error}"))),
@@ -196,8 +215,8 @@ async fn admit(boot_id: BootId, file: &str, peer: &Peer, site: &Site) -> Result<
     }
     // Without files there is nothing to guard.
     let is_open = overlay.media || overlay.files.is_empty();
-    if is_open || site.observer.bindings.admits(boot_id, &overlay.addresses, peer.address, Instant::now()) {
-        return Ok(overlay);
+    if is_open || is_theirs(&overlay.addresses) {
+        return Ok(Admitted::Overlay(overlay));
     }
     Err(Refusal::not_found("another address's boot"))
 }

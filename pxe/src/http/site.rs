@@ -17,7 +17,7 @@ use super::reply::{BINARY, EFI, Refusal, TEXT};
 use super::request::{Client, Method, Request};
 use crate::identity::BootId;
 use crate::metrics::Trouble;
-use crate::script::{ScriptError, Scripts, Urls, live_iso, paths};
+use crate::script::{ScriptError, Scripts, Urls, paths};
 use crate::trace::{Answer, Exchange, Observer, Phase, Protocol};
 
 /// Longest request told in a story.
@@ -69,10 +69,6 @@ impl Site {
         match parts.as_slice() {
             [paths::LOCAL] => script(self.scripts.local()),
             [paths::HOLD] => script(self.scripts.hold(None)),
-            [paths::LIVE, name] => {
-                let iso = live_iso(name).ok_or(Refusal::not_found("not the name of a live system"))?;
-                script(self.scripts.live(&iso))
-            }
             [paths::BOOT, boot_id, file] => {
                 let boot_id = boot_id.parse().map_err(|_| Refusal::not_found("not a boot id"))?;
                 story.boot_id = Some(boot_id);

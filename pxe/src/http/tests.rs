@@ -30,12 +30,17 @@ mod encrypted;
 
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
+/// Longer than any option of DHCP.
+fn live() -> String {
+    format!("https://10.77.0.9/{}/live.iso", "a".repeat(300))
+}
+
 fn boot(id: u128, file: &str) -> String {
     format!("/b/{}/{file}", BootId(id))
 }
 
 /// Boots by their ids: 7 is this machine's, 8 another's, 9 spent, 10 has no files, 11 fails, 12 is by media, 13 and 14
-/// have scripts of their own (13's is wrong), 15 and 16 have no lease.
+/// have scripts of their own (13's is wrong), 15 and 16 have no lease, 17 and 18 are live systems, 18 another machine's.
 #[derive(Default)]
 struct Boots {
     told: Mutex<Vec<Exchange>>,
@@ -72,6 +77,8 @@ impl HostDirectory for Boots {
             13 => Overlay { script: Some("ftp:// bad".into()), ..mine },
             14 => Overlay { script: Some("#!ipxe\necho {{ kernel }}\n".into()), kernel_args: "a=1".into(), ..mine },
             15 | 16 => Overlay { addresses: vec![], ..mine },
+            17 => return Ok(BootFiles::Live { url: live(), addresses: vec![HERE.into()] }),
+            18 => return Ok(BootFiles::Live { url: live(), addresses: vec![[10, 77, 0, 9].into()] }),
             _ => return Ok(BootFiles::Unknown),
         }))
     }

@@ -147,6 +147,21 @@ async fn the_iso_is_for_the_bmc_and_its_slot_holds_the_overlay() {
 }
 
 #[tokio::test]
+async fn a_live_systems_script_is_under_its_boot_and_names_a_url_of_any_length() {
+    let server = serve(Settings::default());
+    let mut client = Client::connect(&server).await;
+    let script = String::from_utf8(client.get(&boot(17, "boot.ipxe")).await.body).unwrap();
+    assert!(script.contains(&format!("\nsanboot --no-describe --keep {} || goto again\n", live())), "{script}");
+    for file in ["kernel", "initrd", "boot.iso"] {
+        assert_eq!(client.get(&boot(17, file)).await.status, 404, "{file}");
+    }
+    let held = client.get(&boot(18, "boot.ipxe")).await;
+    let script = String::from_utf8(held.body).unwrap();
+    assert!(held.status == 200 && script.contains("not served, asking again") && !script.contains("iso"), "{script}");
+    assert_eq!(client.get("/live/aHR0cDovL3gveS5pc28.ipxe").await.status, 404);
+}
+
+#[tokio::test]
 async fn c106_in_the_place_of_a_wrong_custom_script_nothing_is_booted() {
     let server = serve(Settings::default());
     let mut client = Client::connect(&server).await;

@@ -15,7 +15,7 @@ pub use custom::CustomScript;
 pub use value::InvalidValue;
 
 pub(crate) use kernel_line::KernelLine;
-pub(crate) use urls::{Urls, live_iso, paths};
+pub(crate) use urls::{Urls, paths};
 
 /// Steps of the template engine for a site's own script: no loop without end.
 const CUSTOM_FUEL: u64 = 100_000;

@@ -2,9 +2,6 @@
 
 use std::net::SocketAddr;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
 use crate::config::Config;
 use crate::identity::BootId;
 
@@ -20,8 +17,6 @@ pub(crate) mod paths {
     pub(crate) const HOLD: &str = "hold.ipxe";
     /// Never served: HTTP boot firmware is sent here when it shall go on to its disk.
     pub(crate) const ABSENT: &str = "boot-from-disk.efi";
-    /// `live/<base64url of the ISO's URL>.ipxe`.
-    pub(crate) const LIVE: &str = "live";
     pub(crate) const IMAGES: &str = "images";
     /// `b/<boot id>/<one of the files below>`.
     pub(crate) const BOOT: &str = "b";
@@ -90,17 +85,12 @@ impl Urls {
         self.at(paths::ABSENT)
     }
 
-    /// The script that boots somebody else's ISO.
-    pub(crate) fn live_script(&self, iso: &str) -> String {
-        self.at(&format!("{}/{}.ipxe", paths::LIVE, URL_SAFE_NO_PAD.encode(iso)))
-    }
-
-    pub(crate) fn ramdisk_script(&self, boot_id: BootId) -> String {
+    pub(crate) fn boot_script(&self, boot_id: BootId) -> String {
         self.of_boot(boot_id, paths::SCRIPT)
     }
 
     /// If arm64 machines can be booted at all.
-    pub(crate) fn ramdisk_script_arm64(&self, boot_id: BootId) -> Option<String> {
+    pub(crate) fn boot_script_arm64(&self, boot_id: BootId) -> Option<String> {
         self.has_arm64.then(|| self.of_boot(boot_id, paths::SCRIPT_ARM64))
     }
 
@@ -128,12 +118,6 @@ impl Urls {
     }
 }
 
-/// The ISO's URL in the last segment of a [`Urls::live_script`].
-pub(crate) fn live_iso(segment: &str) -> Option<String> {
-    let octets = URL_SAFE_NO_PAD.decode(segment.strip_suffix(".ipxe")?).ok()?;
-    String::from_utf8(octets).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::{Ipv6Addr, SocketAddrV6};
@@ -148,12 +132,11 @@ mod tests {
         for url in [
             urls.ipxe_efi(),
             urls.ipxe_arm64().unwrap(),
-            urls.ramdisk_script_arm64(BootId(7)).unwrap(),
+            urls.boot_script_arm64(BootId(7)).unwrap(),
             urls.local_script(),
             urls.hold_script(),
             urls.absent(),
-            urls.live_script("http://x/y.iso"),
-            urls.ramdisk_script(BootId(7)),
+            urls.boot_script(BootId(7)),
             urls.uki(BootId(7)).unwrap(),
             urls.iso(BootId(7)),
         ] {
@@ -163,15 +146,5 @@ mod tests {
         assert_eq!(Urls::https(scoped).hold_script(), "https://[fe80::1]:80/hold.ipxe");
         let mapped = SocketAddrV6::new(Ipv6Addr::from_bits(0xffff_0a4d_0001), 80, 0, 0);
         assert_eq!(Urls::http(mapped).hold_script(), "http://10.77.0.1:80/hold.ipxe");
-    }
-
-    #[test]
-    fn the_iso_of_a_live_script_comes_back() {
-        let iso = "https://[fd00::9]/a b?c=%20&d";
-        let url = Urls::http("10.0.0.1:80".parse::<SocketAddr>().unwrap()).live_script(iso);
-        let segment = url.strip_prefix("http://10.0.0.1:80/live/").unwrap();
-        assert!(!segment.contains(['/', '%', '?', '+']));
-        assert_eq!(live_iso(segment).as_deref(), Some(iso));
-        assert_eq!(live_iso("!.ipxe"), None);
     }
 }

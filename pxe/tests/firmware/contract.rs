@@ -64,7 +64,7 @@ fn whatever_is_advertised_is_served() {
             BootTarget::Ramdisk { boot_id: BOOT },
             BootTarget::Discover { boot_id: BOOT },
             BootTarget::LocalDisk,
-            BootTarget::LiveIso { url: LIVE.to_owned() },
+            BootTarget::LiveIso { boot_id: BOOT, url: LIVE.to_owned() },
             BootTarget::PowerOff,
         ];
         let mut told = BTreeMap::<String, BTreeSet<String>>::new();

@@ -61,21 +61,24 @@ impl BootDirectory for Hosts {
         let (host, record) = self.read(&key).await.map_err(|source| api_trouble(format!("host {key}"), source))?;
         let (Some(host), Some(record)) = (host, record) else { return Ok(BootFilesView::Unknown) };
         let current = record.status.and_then(|status| status.boot).filter(|current| current.id == boot.to_string());
-        let (Some(id), Some(current), Some(mac)) = (host_id(&host), current, host.spec.boot_mac_address) else {
+        let (Some(id), Some(current)) = (host_id(&host), current) else {
             return Ok(BootFilesView::Unknown);
         };
+        let addresses = self.leases_of_host(&key).iter().filter_map(|lease| parse(&lease.spec.address)).collect();
+        if let (BootTarget::LiveIso, Some(url)) = (current.target, &current.live) {
+            return Ok(BootFilesView::Live { url: url.clone(), addresses });
+        }
         let open = current.target == BootTarget::Ramdisk
             && current.step != BootStep::Streaming
             && current.expires.0 > Timestamp::now();
         if !open {
             return Ok(BootFilesView::Over);
         }
-        let addresses = self.leases_of_host(&key).iter().filter_map(|lease| parse(&lease.spec.address)).collect();
         Ok(BootFilesView::Ready(BootView {
             host: id,
             namespace: key.namespace,
             name: key.name,
-            mac: mac.to_ascii_lowercase(),
+            media: current.media.is_some(),
             addresses,
             issued: current.issued.0,
         }))
@@ -164,8 +167,15 @@ fn target(host: &BareMetalHost, status: &HostRecordStatus, now: Timestamp) -> Bo
         BootTarget::Nothing => BootTargetView::Unknown,
         BootTarget::LocalDisk => BootTargetView::LocalDisk,
         BootTarget::PowerOff => BootTargetView::PowerOff,
+        // Also where it is by virtual media: firmware that passes the drive by gets the same system.
+        BootTarget::LiveIso => match (boot.id.parse(), &boot.live) {
+            (Ok(boot), Some(url)) => BootTargetView::LiveIso { boot, url: url.clone() },
+            _ => BootTargetView::PowerOff,
+        },
         // Nobody boots it now, and its disk must not boot by itself.
         BootTarget::Ramdisk if left_alone => BootTargetView::PowerOff,
+        // Firmware passed its virtual CD by: not on to the disk.
+        BootTarget::Ramdisk if boot.media.is_some() => BootTargetView::PowerOff,
         // The token is spent, or nothing came of so many boots: it would boot in vain. It is held until the next boot is
         // decided on.
         BootTarget::Ramdisk if boot.step == BootStep::Streaming || boot.expires.0 <= now || boot.gave_up.is_some() => {
@@ -209,6 +219,9 @@ mod tests {
                 expires: at(expires),
                 enrolled: false,
                 gave_up: None,
+                media: None,
+                live: None,
+                trust: None,
             };
             let status = HostRecordStatus { boot: Some(boot), ..HostRecordStatus::default() };
             assert_eq!(target(&host, &status, now), wanted, "{stored:?} {step:?} {expires} {paused}");

@@ -25,7 +25,9 @@ pub enum BootTargetView {
     LocalDisk,
     /// A live system.
     LiveIso {
-        /// Where it is served.
+        /// Its files' name: the URL is for the script alone.
+        boot: BootId,
+        /// Where the ISO is served.
         url: String,
     },
     /// It should be off; nothing on its disk may boot.
@@ -41,8 +43,8 @@ pub struct BootView {
     pub namespace: String,
     /// Its BareMetalHost's name.
     pub name: String,
-    /// Its boot MAC, lower case with colons.
-    pub mac: String,
+    /// It boots from a virtual CD, which its BMC fetches from an address of its own.
+    pub media: bool,
     /// Its leased addresses; none before its first lease.
     pub addresses: Vec<IpAddr>,
     /// When the boot was made: the overlay's clock, the same bytes at each fetch.
@@ -58,6 +60,13 @@ pub enum BootFilesView {
     Discover {
         /// When it was made.
         issued: Timestamp,
+    },
+    /// A live system is booted, which somebody else serves.
+    Live {
+        /// Where.
+        url: String,
+        /// The host's leased addresses; none before its first lease.
+        addresses: Vec<IpAddr>,
     },
     /// It may no longer be fetched: the agent opened its stream, or the time is over.
     Over,

@@ -16,7 +16,7 @@ use bessemer_bmc::Credentials;
 use bessemer_bmc::fake::{FakeBmc, FakeConnector};
 use bessemer_protocol::{HardwareIdentity, HostId};
 use bessemer_reconcilers::outside::HostAuthority;
-use bessemer_reconcilers::{Group, Hosts, Outside, Site};
+use bessemer_reconcilers::{BootSettings, Group, Hosts, Outside, Site};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
@@ -53,6 +53,7 @@ impl Lab {
 
     /// As [`Lab::start`], with the controllers of these groups alone.
     pub async fn start_with(groups: &[Group]) -> Self {
+        let boot = BootSettings::default();
         let dir = tempfile::tempdir().unwrap();
         let server = ApiServer::open(dir.path()).await.unwrap();
         let crds: Vec<Value> = bessemer_api::crds().iter().map(|crd| serde_json::to_value(crd).unwrap()).collect();
@@ -69,7 +70,7 @@ impl Lab {
         let shutdown = CancellationToken::new();
         let site = Site::start(client.clone(), shutdown.clone()).await.unwrap();
         let hosts = site.hosts();
-        let outside = Outside { bmc: bmcs.clone(), agents: hub.clone(), workload: workload.clone() };
+        let outside = Outside { bmc: bmcs.clone(), agents: hub.clone(), workload: workload.clone(), boot };
         tokio::spawn(site.run(outside.clone(), groups.iter().copied().collect()));
         Self { client, bmc, bmcs, hub, workload, hosts, outside, server, shutdown, _dir: dir }
     }

@@ -46,6 +46,9 @@ pub struct HostRecordStatus {
     pub written: Option<Image>,
     /// When the system was asked to shut down; none while nobody waits for that.
     pub soft_off: Option<Time>,
+    /// URL of the virtual CD that may be in the host's drive, written before it is inserted; none once it was ejected.
+    #[text(..=2048)]
+    pub medium: Option<String>,
     /// When what failed may be tried again.
     pub retry: Option<RetryRecord>,
     /// What a machine said of itself that no BareMetalHost knows. A record with this is nobody's and gives nobody anything.
@@ -119,6 +122,31 @@ pub struct BootRecord {
     /// enrolled.
     #[text(..=1024)]
     pub gave_up: Option<String>,
+    /// URL of the virtual CD that the BMC is to show to the host for this boot; none for a boot from the network.
+    #[text(..=2048)]
+    pub media: Option<String>,
+    /// URL of the live system that is booted.
+    #[text(..=2048)]
+    pub live: Option<String>,
+    /// How far can be believed what was booted; none where that is not ours to say.
+    pub trust: Option<BootTrust>,
+}
+
+/// What stands between a boot and whoever is on the boot network.
+#[api]
+pub enum BootTrust {
+    /// Nothing: it came over plain DHCP, TFTP or HTTP.
+    #[serde(rename = "plain")]
+    Plain,
+    /// Firmware loaded its first program over HTTPS and verified the server.
+    #[serde(rename = "https")]
+    Https,
+    /// The BMC fetched the medium over HTTPS, and says that it verified the server.
+    #[serde(rename = "media")]
+    Media,
+    /// Firmware verified the signature of what it booted.
+    #[serde(rename = "secureboot")]
+    Secureboot,
 }
 
 /// What a host shall boot.
@@ -130,6 +158,8 @@ pub enum BootTarget {
     Ramdisk,
     /// The system on its disk.
     LocalDisk,
+    /// A live system, each time.
+    LiveIso,
     /// It should be off.
     PowerOff,
 }
@@ -137,6 +167,8 @@ pub enum BootTarget {
 /// Steps of bringing a host into its target; each is an intent until the next one is written.
 #[api]
 pub enum BootStep {
+    /// What an earlier boot left in the virtual drive is to go, and the medium of this one to be inserted.
+    Insert,
     /// The one-time boot override is to be set.
     Override,
     /// The server is to be powered on, or reset.
@@ -151,7 +183,9 @@ pub enum BootStep {
     Leaving,
     /// The agent does not leave: the BMC is to reset the host into its disk.
     Reset,
-    /// The BMC has reset the host.
+    /// The medium is to be ejected, once the host is off, before it may boot its disk.
+    Eject,
+    /// The BMC has reset the host, or its medium is out: whatever it boots next is its target.
     Left,
 }
 

@@ -49,8 +49,12 @@ impl RedfishBmc {
                     Err(error) => return Err(clean(error)),
                 };
             }
+            let now = self.have_verified(now, medium).await;
             match self.insert_into(&act, now, &slot.door, medium).await {
-                Ok(read_back) => return Ok(InsertedMedia { slot: slot.resource.uri().to_string(), read_back }),
+                Ok(read_back) => {
+                    let verified = self.verifies(&slot.resource, medium).await;
+                    return Ok(InsertedMedia { slot: slot.resource.uri().to_string(), read_back, verified });
+                }
                 Err(Failure::Unfit(error)) => {
                     tracing::debug!(slot = %slot.resource.uri(), "slot does not take the medium");
                     refused.get_or_insert(error);

@@ -4,6 +4,7 @@ mod eject;
 mod insert;
 mod request;
 mod slot;
+mod verify;
 
 use http::StatusCode;
 use redfish_client::{RedfishError, Resource};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bessemer_api::bessemer::{HostRecord, HostRecordSpec, HostRecordStatus};
 use bessemer_api::metal3::{BareMetalHost, BareMetalHostStatus};
 use bessemer_api::well_known::{ENVIRONMENT_LABEL, ENVIRONMENT_VALUE};
-use bessemer_bmc::{Address, BmcError, PowerAction, PowerState};
+use bessemer_bmc::{Address, BmcError, MediaKind, Medium, PowerAction, PowerState};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::ObjectMeta;
@@ -14,7 +14,7 @@ use kube::{Api, ResourceExt};
 
 use super::HostReconciler;
 use super::decide::{Decision, conclude};
-use super::effect::{Answer, BmcFailure, Effect};
+use super::effect::{Answer, BmcFailure, Effect, origin};
 use super::observe::Sight;
 use super::observed::{PowerView, host_id};
 use crate::kubernetes::{Asking, Key, ReconcileError, create_or_get, is_deleting, own, time, write};
@@ -162,7 +162,7 @@ impl HostReconciler {
                 self.power.forget(key);
                 Answer::Done
             }
-            Effect::Identify | Effect::SetOverride(_) | Effect::Power(_) => {
+            Effect::Identify | Effect::Insert(_) | Effect::Eject | Effect::SetOverride(_) | Effect::Power(_) => {
                 self.ask_bmc(key, sight, effect).await.unwrap_or_else(Answer::Failed)
             }
         }
@@ -179,6 +179,24 @@ impl HostReconciler {
                 self.remember_power(key, powered_on);
                 Ok(Answer::Identified { identity, powered_on })
             }
+            Effect::Insert(url) => {
+                let inserted = bmc.insert_media(&Medium::cd(url.as_str())).await.map_err(|error| {
+                    let failure = BmcFailure::from(&error);
+                    // The whole URL is known to the BMC only: it is the key to the token that lies in the image.
+                    BmcFailure { message: failure.message.replace(url.as_str(), &origin(url)), ..failure }
+                })?;
+                tracing::debug!(host = %key, slot = inserted.slot, read_back = ?inserted.read_back, "virtual media");
+                Ok(Answer::Inserted { verified: url.starts_with("https://") && inserted.verified })
+            }
+            Effect::Eject => match bmc.eject_media(MediaKind::Cd).await {
+                Ok(read_back) => {
+                    tracing::debug!(host = %key, ?read_back, "virtual media");
+                    Ok(Answer::Done)
+                }
+                // The BMC is another one by now: what has no drive holds nothing.
+                Err(BmcError::Unsupported { .. }) => Ok(Answer::Done),
+                Err(error) => Err(failure(error)),
+            },
             Effect::SetOverride(wanted) => {
                 let read_back = bmc.set_boot_override(wanted).await.map_err(failure)?;
                 tracing::debug!(host = %key, %wanted, ?read_back, "boot override");

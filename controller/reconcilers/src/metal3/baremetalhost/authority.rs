@@ -280,6 +280,9 @@ mod tests {
                 expires: at(expires),
                 enrolled: true,
                 gave_up: None,
+                media: None,
+                live: None,
+                trust: None,
             };
             let status = HostRecordStatus { boot: Some(boot), ..HostRecordStatus::default() };
             assert_eq!(check_boot(&status, asked, now).is_ok(), open, "{target:?} {step:?} {expires}");

@@ -10,6 +10,10 @@ use bessemer_protocol::{Work, WorkId, WorkItem};
 pub(crate) enum Effect {
     /// Prove address and credentials of the BMC.
     Identify,
+    /// Show the image at this URL to the host as a virtual CD.
+    Insert(String),
+    /// Empty the host's virtual drives.
+    Eject,
     /// Choose what the host boots next.
     SetOverride(BootOverride),
     /// Change power.
@@ -29,6 +33,8 @@ impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Identify => f.write_str("identify"),
+            Self::Insert(url) => write!(f, "insert a virtual cd from {}", origin(url)),
+            Self::Eject => f.write_str("eject the virtual cd"),
             Self::SetOverride(wanted) => write!(f, "boot override {wanted}"),
             Self::Power(action) => action.fmt(f),
             Self::Send(item) => {
@@ -49,6 +55,13 @@ impl fmt::Display for Effect {
     }
 }
 
+/// Scheme, host and port of a URL. Whoever knows more of a medium of ours can fetch its token.
+pub(crate) fn origin(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    format!("{scheme}://{}", authority.rsplit('@').next().unwrap_or_default())
+}
+
 /// How an effect went.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
@@ -60,6 +73,11 @@ pub(crate) enum Answer {
         identity: Identity,
         /// Whether the server is on.
         powered_on: bool,
+    },
+    /// The virtual CD is in the drive.
+    Inserted {
+        /// The BMC says that it verified the server it comes from.
+        verified: bool,
     },
     /// Not as asked.
     Failed(BmcFailure),

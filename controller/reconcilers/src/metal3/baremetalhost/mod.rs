@@ -31,6 +31,7 @@ use power_memo::PowerMemo;
 
 use crate::kubernetes::{Key, ReconcileError, Reconciler, references};
 use crate::outside::AgentHub;
+use crate::settings::BootSettings;
 use crate::site::Site;
 
 /// Brings hosts to where they should be.
@@ -40,6 +41,7 @@ pub(crate) struct HostReconciler {
     bmcs: Arc<dyn BmcConnector>,
     agents: Arc<dyn AgentHub>,
     power: PowerMemo,
+    boot: BootSettings,
     started: Timestamp,
 }
 
@@ -49,8 +51,9 @@ impl HostReconciler {
         hosts: Store<BareMetalHost>,
         bmcs: Arc<dyn BmcConnector>,
         agents: Arc<dyn AgentHub>,
+        boot: BootSettings,
     ) -> Self {
-        Self { client, hosts, bmcs, agents, power: PowerMemo::default(), started: Timestamp::now() }
+        Self { client, hosts, bmcs, agents, power: PowerMemo::default(), boot, started: Timestamp::now() }
     }
 }
 

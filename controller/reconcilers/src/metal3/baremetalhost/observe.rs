@@ -53,6 +53,7 @@ impl HostReconciler {
             power,
             agent,
             started: self.started,
+            boot: self.boot.clone(),
             seed: Seed::fresh(jitter()),
         };
         Ok(Some(Sight { observed, record, secret, bmc }))
@@ -151,9 +152,9 @@ fn patience(host: &BareMetalHost, record: Option<&HostRecord>) -> Duration {
     match status.and_then(|status| status.boot.as_ref()) {
         _ if is_deleting(host) => Duration::ZERO,
         _ if status.is_some_and(|status| status.soft_off.is_some()) => POWER_POLL_WAITING,
-        Some(boot) if matches!(boot.step, BootStep::Power | BootStep::Reset) => Duration::ZERO,
+        Some(boot) if matches!(boot.step, BootStep::Insert | BootStep::Power | BootStep::Reset) => Duration::ZERO,
         Some(boot) if boot.target == BootTarget::Ramdisk && boot.step == BootStep::Waiting => POWER_POLL_WAITING,
-        Some(boot) if boot.target == BootTarget::PowerOff => POWER_POLL_WAITING,
+        Some(boot) if boot.target == BootTarget::PowerOff || boot.step == BootStep::Eject => POWER_POLL_WAITING,
         _ => POWER_POLL,
     }
 }

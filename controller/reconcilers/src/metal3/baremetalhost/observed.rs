@@ -2,6 +2,7 @@
 
 use bessemer_api::bessemer::HostRecordStatus;
 use bessemer_api::metal3::{BareMetalHost, BareMetalHostStatus};
+use bessemer_bmc::{Address, BootVia};
 use bessemer_protocol::{BootId, HostId, WorkId};
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -9,6 +10,7 @@ use kube::ResourceExt;
 use super::effect::BmcFailure;
 use super::seed_data::SeedData;
 use crate::outside::AgentView;
+use crate::settings::BootSettings;
 
 /// What is known of one host at one moment; all that decisions may depend on.
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ pub(crate) struct Observed {
     pub(crate) mac_twin: Option<String>,
     /// Since when this controller runs: before, it could not hear any agent.
     pub(crate) started: Timestamp,
+    /// How this site boots its hosts.
+    pub(crate) boot: BootSettings,
     pub(crate) seed: Seed,
 }
 
@@ -82,6 +86,12 @@ impl Observed {
 /// The id that a host carries.
 pub(crate) fn host_id(host: &BareMetalHost) -> Option<HostId> {
     host.annotations().get(bessemer_api::well_known::HOST_ID_ANNOTATION)?.parse().ok()
+}
+
+/// Whether the host gets its boot program from a drive that its BMC pretends, as the scheme of its address says.
+pub(crate) fn boots_by_media(host: &BareMetalHost) -> bool {
+    let address = host.spec.bmc.as_ref().and_then(|bmc| bmc.address.parse::<Address>().ok());
+    address.is_some_and(|address| address.scheme().boots_via() == BootVia::VirtualMedia)
 }
 
 /// `<namespace>/<metal3machine>` of the host's consumer.

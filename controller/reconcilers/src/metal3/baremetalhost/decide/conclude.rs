@@ -1,19 +1,21 @@
 //! What is written once an effect has gone as it went. Pure, like the decision before it.
 
-use bessemer_api::bessemer::{BootStep, HostRecordStatus};
+use bessemer_api::bessemer::{BootStep, BootTrust, HostRecordStatus};
 use bessemer_api::metal3::{BareMetalHost, ErrorType, OperationalStatus};
 use bessemer_bmc::PowerAction;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::super::budgets::{MAX_ATTEMPTS, MAX_POWER_OFF_ATTEMPTS, MAX_REFUSALS};
-use super::super::effect::{Answer, BmcFailure, Effect};
+use super::super::effect::{Answer, BmcFailure, Effect, origin};
 use super::credentials::registration_error;
 use super::failure::{Retry, failed};
 use crate::kubernetes::{is_deleting, time};
 
 /// Told when a host that was given up cannot be switched off.
 const LOOP_BREAKER_FAILED: &str = "forced power off failed";
+/// The same of its medium.
+const EJECT_FAILED: &str = "eject failed";
 
 /// Puts the outcome of `effect` into host and record.
 pub(crate) fn conclude(
@@ -43,6 +45,28 @@ pub(crate) fn conclude(
             let (message, retry) = registration_failure(host, failure);
             failed(host, record, registration_error(state), message, retry, now, jitter);
         }
+        (Effect::Insert(url), Answer::Inserted { verified }) => {
+            if let Some(boot) = &mut record.boot {
+                boot.step = drive_ready(boot.step);
+                if *verified {
+                    boot.trust = Some(BootTrust::Media);
+                }
+            }
+            record.tell(time(now), "virtual cd", format!("inserted, from {}", origin(url)));
+        }
+        (Effect::Eject, Answer::Done) => {
+            record.medium = None;
+            if let Some(boot) = &mut record.boot {
+                boot.step = drive_ready(boot.step);
+            }
+            record.tell(time(now), "virtual cd", "ejected");
+        }
+        (Effect::Eject, Answer::Failed(failure)) if given_up(record) && !is_deleting(host) => {
+            tell_once(record, EJECT_FAILED, failure, now);
+        }
+        (Effect::Insert(_) | Effect::Eject, Answer::Failed(failure)) => {
+            power_failed(host, record, &effect.to_string(), failure, now, jitter);
+        }
         (Effect::SetOverride(wanted), Answer::Done) => {
             if let Some(boot) = &mut record.boot {
                 boot.step = next_step(boot.step);
@@ -61,7 +85,7 @@ pub(crate) fn conclude(
         }
         (Effect::Power(action), Answer::Done) => powered(host, record, *action, now),
         (Effect::Power(PowerAction::ForceOff), Answer::Failed(failure)) if given_up(record) => {
-            tell_loop_breaker_failed(record, failure, now);
+            tell_once(record, LOOP_BREAKER_FAILED, failure, now);
         }
         (Effect::Power(PowerAction::GracefulOff), Answer::Failed(failure)) if !failure.transient => {
             // A BMC that cannot ask the system to shut down: its power is cut in the end.
@@ -79,6 +103,15 @@ fn next_step(step: BootStep) -> BootStep {
     match step {
         BootStep::Override => BootStep::Power,
         BootStep::ClearOverride => BootStep::Leaving,
+        other => other,
+    }
+}
+
+/// The drive is as it should be.
+fn drive_ready(step: BootStep) -> BootStep {
+    match step {
+        BootStep::Insert => BootStep::Override,
+        BootStep::Eject => BootStep::Left,
         other => other,
     }
 }
@@ -104,9 +137,9 @@ fn powered(host: &mut BareMetalHost, record: &mut HostRecordStatus, action: Powe
 }
 
 /// Said once: each line is a change, and each change another pass.
-fn tell_loop_breaker_failed(record: &mut HostRecordStatus, failure: &BmcFailure, now: Timestamp) {
-    if record.story.last().is_none_or(|line| line.event != LOOP_BREAKER_FAILED) {
-        record.tell(time(now), LOOP_BREAKER_FAILED, failure.message.clone());
+fn tell_once(record: &mut HostRecordStatus, event: &str, failure: &BmcFailure, now: Timestamp) {
+    if record.story.last().is_none_or(|line| line.event != event) {
+        record.tell(time(now), event, failure.message.clone());
     }
 }
 

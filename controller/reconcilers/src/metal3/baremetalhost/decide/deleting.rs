@@ -34,11 +34,12 @@ impl Rules<'_> {
         self.progress = Some("powering off".to_owned());
         self.aim(BootTarget::PowerOff);
         if self.decision.record.retry.as_ref().is_some_and(|retry| retry.failures >= MAX_POWER_OFF_ATTEMPTS) {
-            self.let_go("its BMC does not switch it off");
+            self.let_go("its BMC does not do as it is told");
             return;
         }
         match (self.gate(), &self.seen.power) {
             (Gate::Until(at), _) => self.wake_at(at),
+            (_, PowerView::Known { on: false, .. }) if self.empties_drive() => {}
             (_, PowerView::Known { on: false, .. }) => self.let_go("is off"),
             (_, PowerView::Known { on: true, .. } | PowerView::Failed(_)) => {
                 self.decision.effect = Some(Effect::Power(PowerAction::ForceOff));

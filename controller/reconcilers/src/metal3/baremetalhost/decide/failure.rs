@@ -127,8 +127,17 @@ impl Rules<'_> {
     /// The loop breaker: a host that does not come up is not left running, nor asking for a boot program for ever.
     fn give_up_power(&mut self) {
         let ramdisk = self.decision.record.boot.as_ref().is_some_and(|boot| boot.target == BootTarget::PowerOff);
-        if ramdisk && self.decision.effect.is_none() && matches!(self.seen.power, PowerView::Known { on: true, .. }) {
-            self.decision.effect = Some(Effect::Power(PowerAction::ForceOff));
+        if !ramdisk || self.decision.effect.is_some() {
+            return;
+        }
+        match self.seen.power {
+            PowerView::Known { on: true, .. } => self.decision.effect = Some(Effect::Power(PowerAction::ForceOff)),
+            PowerView::Known { on: false, .. } => {
+                self.empties_drive();
+            }
+            PowerView::Unknown | PowerView::Failed(_) => {}
+        }
+        if self.decision.effect.is_some() {
             self.wake_in(POWER_POLL);
         }
     }

@@ -12,6 +12,8 @@ mod deleting;
 mod disks;
 mod failure;
 mod images;
+mod live;
+mod media;
 mod notice;
 mod provisioned;
 mod provisioning;
@@ -33,7 +35,7 @@ pub(crate) use notice::node_phase;
 
 use super::budgets::{MISSING_SECRET_POLL, POWER_POLL};
 use super::effect::Effect;
-use super::observed::{Observed, host_id};
+use super::observed::{Observed, boots_by_media, host_id};
 use crate::kubernetes::{is_deleting, time};
 
 /// One step.
@@ -131,7 +133,7 @@ impl<'a> Rules<'a> {
         self.status().operation_history.register.end.get_or_insert(now);
         if self.seen.host.spec.externally_provisioned == Some(true) {
             self.enter(ProvisioningState::ExternallyProvisioned);
-        } else if self.seen.host.spec.boot_mac_address.is_none() {
+        } else if self.seen.host.spec.boot_mac_address.is_none() && !boots_by_media(&self.seen.host) {
             let message = "spec.bootMACAddress is missing: without it the host cannot be told from others on the boot \
                            network; set it to the MAC address of the NIC that boots";
             self.give_up(ErrorType::Registration, message.to_owned());

@@ -9,6 +9,7 @@ use bessemer_bmc::PowerAction;
 use super::super::budgets::{POWER_POLL, POWER_POLL_WAITING, SOFT_OFF_BUDGET};
 use super::super::effect::Effect;
 use super::super::observed::PowerView;
+use super::live::is_live;
 use super::{Rules, later};
 use crate::kubernetes::time;
 
@@ -20,8 +21,11 @@ impl Rules<'_> {
             self.take_back();
             return;
         }
-        self.aim(BootTarget::LocalDisk);
-        self.keep_power(self.seen.host.spec.online);
+        if let Some(image) = self.seen.status().provisioning.image.filter(is_live) {
+            self.provisioned_live(&image);
+            return;
+        }
+        self.run_disk();
     }
 
     pub(super) fn externally_provisioned(&mut self) {
@@ -31,8 +35,16 @@ impl Rules<'_> {
             self.status().provisioning.image = image;
             return;
         }
+        self.run_disk();
+    }
+
+    /// A system on the disk: it boots from there, and is on or off as its spec says.
+    fn run_disk(&mut self) {
         self.aim(BootTarget::LocalDisk);
-        self.keep_power(self.seen.host.spec.online);
+        // Whatever made it provisioned without leaving a ramdisk: no medium of ours stays.
+        if !self.held_back() && !self.empties_drive() {
+            self.keep_power(self.seen.host.spec.online);
+        }
     }
 
     /// Off, whatever runs on it: only for hosts that run nobody's system.
@@ -46,12 +58,16 @@ impl Rules<'_> {
                 self.end_work("the host is switched off");
                 self.decision.effect = Some(Effect::Power(PowerAction::ForceOff));
             }
-            PowerView::Known { on: false, .. } => self.well(),
+            PowerView::Known { on: false, .. } => {
+                if !self.empties_drive() {
+                    self.well();
+                }
+            }
             PowerView::Unknown | PowerView::Failed(_) => self.wake_in(POWER_POLL),
         }
     }
 
-    fn keep_power(&mut self, online: bool) {
+    pub(super) fn keep_power(&mut self, online: bool) {
         self.wake_in(POWER_POLL);
         if self.held_back() {
             return;
@@ -106,6 +122,9 @@ impl Rules<'_> {
                     expires: time(self.now),
                     enrolled: false,
                     gave_up: None,
+                    media: None,
+                    live: None,
+                    trust: None,
                 });
             }
         }

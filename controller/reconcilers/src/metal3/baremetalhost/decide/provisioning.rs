@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use super::super::budgets::{AGENT_GRACE, DEPLOY_BUDGET, LEAVE_BUDGET, MISSING_SECRET_POLL};
 use super::super::effect::Effect;
 use super::super::observed::claim;
+use super::live::is_live;
 use super::work::WorkState;
 use super::{Rules, images, later};
 use crate::kubernetes::time;
@@ -23,6 +24,10 @@ impl Rules<'_> {
             self.take_back();
             return;
         };
+        if is_live(&image) {
+            self.provisioning_live(&image);
+            return;
+        }
         match self.written(&image) {
             Some(step) => self.leave(step, &image),
             None => self.write(&image),
@@ -115,6 +120,8 @@ impl Rules<'_> {
         match step {
             BootStep::ClearOverride => self.clear_override(),
             BootStep::Left => self.left(image),
+            BootStep::Eject => self.unplug(),
+            _ if self.has_left() && self.decision.record.medium.is_some() => self.begin_to_unplug(),
             _ if self.has_left() => self.left(image),
             BootStep::Reset => self.reset(),
             _ => self.await_leaving(),
@@ -143,7 +150,10 @@ impl Rules<'_> {
 
     fn ask_to_leave(&mut self) {
         let claim = claim(&self.seen.host);
-        let work = Work::Leave { how: images::leave_how(&self.seen.host) };
+        // A medium can only be ejected in peace from a host that is off.
+        let by_media = self.decision.record.medium.is_some();
+        let how = if by_media { LeaveHow::PowerOff } else { images::leave_how(&self.seen.host) };
+        let work = Work::Leave { how };
         if let WorkState::Failed(failure) = self.work(WorkKind::Leave, work, claim, LEAVE_BUDGET) {
             self.make_it_leave(&format!("the agent does not leave: {}", failure.message));
         }
@@ -185,8 +195,9 @@ impl Rules<'_> {
     /// The disk is ready, the agent is stuck: the BMC resets the host into it. Nothing is over before that has worked.
     fn make_it_leave(&mut self, why: &str) {
         self.tell("leave", why);
+        let by_media = self.decision.record.medium.is_some();
         if let Some(boot) = &mut self.decision.record.boot {
-            boot.step = BootStep::Reset;
+            boot.step = if by_media { BootStep::Eject } else { BootStep::Reset };
         }
         self.wake_in(Duration::ZERO);
     }
@@ -198,7 +209,16 @@ impl Rules<'_> {
         }
     }
 
-    fn left(&mut self, image: &Image) {
+    fn begin_to_unplug(&mut self) {
+        self.keep_answer();
+        if let Some(boot) = &mut self.decision.record.boot {
+            boot.step = BootStep::Eject;
+        }
+        self.wake_in(Duration::ZERO);
+    }
+
+    /// Stores what the agent answered to the order to leave, and tells it so: it waits for that before it goes.
+    fn keep_answer(&mut self) {
         let item = self.leave_record().and_then(|work| {
             let id = work.id.parse::<WorkId>().ok()?;
             Some((id, self.seen.agent.items.get(&id)?.outcome.clone()?))
@@ -207,13 +227,20 @@ impl Rules<'_> {
             if let Some(work) = self.decision.record.work.as_mut().filter(|work| work.outcome.is_none()) {
                 work.outcome = serde_json::to_value(outcome).ok();
             }
-            // The agent waits for this before it goes.
             self.decision.effect = Some(Effect::Stored(id));
         }
+    }
+
+    fn left(&mut self, image: &Image) {
+        self.keep_answer();
         let way = self.way_out();
         self.end_work("the host left without an answer");
         // What was written, not what is wanted by now.
         let image = self.decision.record.written.clone().unwrap_or_else(|| image.clone());
+        self.now_provisioned(image, format!("left the ramdisk for its disk{way}"));
+    }
+
+    pub(super) fn now_provisioned(&mut self, image: Image, detail: String) {
         let hints = self.seen.host.spec.root_device_hints.clone();
         let now = time(self.now);
         let status = self.status();
@@ -222,7 +249,7 @@ impl Rules<'_> {
         status.operation_history.provision.end = Some(now);
         status.provisioning_fail_count = 0;
         self.enter(ProvisioningState::Provisioned);
-        self.tell("provisioned", format!("left the ramdisk for its disk{way}"));
+        self.tell("provisioned", detail);
     }
 
     /// How the agent said it goes, as the end of a sentence.

@@ -1,8 +1,8 @@
 //! Bringing a host into the ramdisk: a new boot, the override, power, and the wait for its agent.
 
-use bessemer_api::bessemer::{BootRecord, BootStep, BootTarget};
+use bessemer_api::bessemer::{BootRecord, BootStep, BootTarget, BootTrust};
 use bessemer_api::metal3::ErrorType;
-use bessemer_bmc::{BootDevice, BootOverride, PowerAction};
+use bessemer_bmc::PowerAction;
 use bessemer_protocol::Role;
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -28,14 +28,19 @@ impl Rules<'_> {
             return false;
         }
         match boot {
-            None => self.new_boot(),
+            None => self.new_boot(on_failure),
             Some(boot) => match boot.step {
+                BootStep::Insert => self.fill_drive(&boot),
                 BootStep::Override => self.set_override(),
                 BootStep::Power => self.power_on(),
                 BootStep::Waiting => self.await_agent(&boot, on_failure),
                 BootStep::Streaming => self.await_return(on_failure),
                 // Left over from a deployment that is no longer wanted.
-                BootStep::ClearOverride | BootStep::Leaving | BootStep::Reset | BootStep::Left => self.new_boot(),
+                BootStep::ClearOverride
+                | BootStep::Leaving
+                | BootStep::Reset
+                | BootStep::Eject
+                | BootStep::Left => self.new_boot(on_failure),
             },
         }
         false
@@ -60,25 +65,41 @@ impl Rules<'_> {
         }
     }
 
-    fn new_boot(&mut self) {
-        self.decision.record.boot = Some(BootRecord {
-            id: self.seen.seed.boot.to_string(),
+    fn new_boot(&mut self, on_failure: ErrorType) {
+        let id = self.seen.seed.boot.to_string();
+        let media = match self.ramdisk_medium(&id) {
+            Ok(media) => media,
+            // No edit of the host heals this: the site may be given an ISO.
+            Err(why) => return self.follow_up(on_failure, why, Retry::Always),
+        };
+        let boot = BootRecord {
+            id,
             target: BootTarget::Ramdisk,
-            step: BootStep::Override,
+            step: self.first_step(media.as_ref()),
             issued: time(self.now),
             expires: time(later(self.now, POST_BUDGET)),
             enrolled: false,
             gave_up: None,
-        });
-        self.set_override();
+            media,
+            live: None,
+            // Until the BMC says better: what came by the network anybody there could have sent.
+            trust: Some(BootTrust::Plain),
+        };
+        self.decision.record.boot = Some(boot.clone());
+        match boot.step {
+            BootStep::Insert => self.fill_drive(&boot),
+            _ => self.set_override(),
+        }
     }
 
-    fn set_override(&mut self) {
-        self.progress = Some("the network is made its next boot device".to_owned());
-        self.decision.effect = Some(Effect::SetOverride(BootOverride::once(BootDevice::Pxe)));
+    pub(super) fn set_override(&mut self) {
+        let Some(boot) = &self.decision.record.boot else { return };
+        let wanted = Self::override_of(boot);
+        self.progress = Some(format!("{} is made its next boot device", way(boot)));
+        self.decision.effect = Some(Effect::SetOverride(wanted));
     }
 
-    fn power_on(&mut self) {
+    pub(super) fn power_on(&mut self) {
         self.progress = Some("it is being powered on".to_owned());
         self.start_anew();
     }
@@ -90,19 +111,26 @@ impl Rules<'_> {
                 let action = if *on { PowerAction::Reset } else { PowerAction::On };
                 self.decision.effect = Some(Effect::Power(action));
             }
+            PowerView::Failed(_) | PowerView::Unknown => self.power_unknown(),
+        }
+    }
+
+    /// The power state is needed and not known.
+    pub(super) fn power_unknown(&mut self) {
+        match &self.seen.power {
             PowerView::Failed(failure) => {
                 // An outage of the BMC ends by itself, however long it takes.
                 let retry = if failure.transient { Retry::Always } else { Retry::Times(MAX_ATTEMPTS) };
                 let message = format!("the power state cannot be read: {}", failure.message);
                 self.follow_up(ErrorType::PowerManagement, message, retry);
             }
-            PowerView::Unknown => self.wake_in(POWER_POLL_WAITING),
+            PowerView::Unknown | PowerView::Known { .. } => self.wake_in(POWER_POLL_WAITING),
         }
     }
 
     fn await_agent(&mut self, boot: &BootRecord, on_failure: ErrorType) {
         let (name, since) = (self.seen.host.name_any(), clock(boot.issued.0));
-        let power = self.power_word();
+        let (power, device) = (self.power_word(), Self::override_of(boot).device);
         if let Some(why) = &boot.gave_up {
             // More boots would end as these did; `give_up` also cuts the power, again if need be.
             let message = format!("{name} boots in a loop: {why}; it is powered off, edit the host to try again");
@@ -111,7 +139,7 @@ impl Rules<'_> {
         } else if boot.expires.0 <= self.now {
             let minutes = POST_BUDGET.as_secs() / 60;
             let message = format!(
-                "the agent of {name} did not enrol within {minutes} min of {since}: power {power}, boot override pxe; \
+                "the agent of {name} did not enrol within {minutes} min of {since}: power {power}, boot override {device}; \
                  look at the host's console and at the boot server's log for its MAC address"
             );
             self.end_boot();
@@ -121,7 +149,7 @@ impl Rules<'_> {
             self.fail(on_failure, format!("{name} went off while it was booting the ramdisk"));
         } else {
             self.progress =
-                Some(format!("waiting for the agent of {name} since {since}; power {power}, boot override pxe"));
+                Some(format!("waiting for the agent of {name} since {since}; power {power}, boot override {device}"));
             self.wake_in(POWER_POLL);
             self.wake_at(boot.expires.0);
         }
@@ -167,4 +195,9 @@ impl Rules<'_> {
             PowerView::Unknown | PowerView::Failed(_) => "unknown",
         }
     }
+}
+
+/// Where a boot comes from, in words.
+fn way(boot: &BootRecord) -> &'static str {
+    if boot.media.is_some() { "its virtual cd" } else { "the network" }
 }

@@ -3,6 +3,8 @@
 mod cleaning;
 mod disks;
 mod leaving;
+mod live;
+mod media;
 mod seed;
 mod trouble;
 mod world;

@@ -16,6 +16,7 @@ use super::super::super::observed::{CredentialsView, PowerView, Seed};
 use super::super::super::seed_data::SeedData;
 use super::super::*;
 use crate::outside::{AgentView, ItemView};
+use crate::settings::BootSettings;
 
 /// One host and all that surrounds it.
 pub(super) struct World {
@@ -45,9 +46,18 @@ impl World {
             seed_data: Ok(SeedData::default()),
             mac_twin: None,
             started: now,
+            boot: BootSettings::default(),
             seed: Seed::fresh(0.0),
         };
         Self { seen, now }
+    }
+
+    /// A new host whose BMC's address asks for virtual media, on a site with an ISO.
+    pub(super) fn by_media() -> Self {
+        let mut world = Self::new();
+        world.seen.host.spec.bmc.as_mut().unwrap().address = "redfish-virtualmedia://10.0.0.1".to_owned();
+        world.seen.boot.media_url = Some("http://10.77.0.1:8080".to_owned());
+        world
     }
 
     /// One pass; the effect goes as `answer` says, or well.
@@ -79,7 +89,8 @@ impl World {
             Effect::Power(action) => known(!matches!(action, PowerAction::ForceOff | PowerAction::GracefulOff)),
             Effect::Send(item) => drop(self.seen.agent.items.insert(item.id, ItemView::default())),
             Effect::Stored(work) => drop(self.seen.agent.items.remove(work)),
-            Effect::SetOverride(_) | Effect::LetGo { .. } => {}
+            Effect::Insert(_) => return Answer::Inserted { verified: false },
+            Effect::Eject | Effect::SetOverride(_) | Effect::LetGo { .. } => {}
         }
         Answer::Done
     }
@@ -169,6 +180,16 @@ impl World {
         let item = world.sent();
         assert!(matches!(item.work, Work::Erase(_)));
         (world, item)
+    }
+
+    /// In the ramdisk; is inspected, erased and offered.
+    pub(super) fn get_ready(&mut self) {
+        for outcome in [inspected(), erased()] {
+            let item = self.sent();
+            self.answer(&item, outcome);
+            assert_eq!(self.effect(), Effect::Stored(item.id));
+        }
+        assert_eq!(self.state(), ProvisioningState::Available);
     }
 
     pub(super) fn available() -> Self {
