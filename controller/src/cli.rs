@@ -112,6 +112,11 @@ pub(crate) struct UpOptions {
     #[arg(long, value_name = "URL", requires = "iso", value_parser = parse_root)]
     pub(crate) media_url: Option<String>,
 
+    /// Withhold clusters' secrets from hosts that anybody on the boot network could have given another system: all but those
+    /// whose BMC verified, over HTTPS, where their medium comes from.
+    #[arg(long, requires = "interface", env = "BESSEMER_REQUIRE_TRUSTED_BOOT")]
+    pub(crate) require_trusted_boot: bool,
+
     /// Learn about machines that no BareMetalHost knows: they boot the ramdisk without any secret, and what they report lies
     /// in HostRecords called `discovered-MAC`.
     #[arg(long, requires = "interface")]
@@ -131,7 +136,9 @@ pub(crate) struct UpOptions {
 fn parse_root(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     match rest {
-        Some(host) if !host.is_empty() && !text.contains(['?', '#', '@', ' ']) => Ok(text.trim_end_matches('/').to_owned()),
+        Some(host) if !host.is_empty() && !text.contains(['?', '#', '@', ' ']) => {
+            Ok(text.trim_end_matches('/').to_owned())
+        }
         _ => Err(format!("{text:?} is no http:// or https:// URL without user and query")),
     }
 }

@@ -26,6 +26,7 @@ pub struct Hosts {
     looks: Arc<Looks>,
     line: Arc<Semaphore>,
     discovery: Option<Arc<Discovery>>,
+    require_trusted_boot: bool,
 }
 
 /// Every host that claims this boot MAC.
@@ -64,6 +65,7 @@ impl Hosts {
             looks: Arc::default(),
             line: Arc::new(Semaphore::new(AT_ONCE)),
             discovery: None,
+            require_trusted_boot: false,
         }
     }
 
@@ -72,6 +74,17 @@ impl Hosts {
     #[must_use]
     pub fn discovering(self, namespace: impl Into<String>) -> Self {
         Self { discovery: Some(Arc::new(Discovery::new(namespace.into()))), ..self }
+    }
+
+    /// The same, and bootstrap data is withheld from a host that anybody on the boot network could have given another
+    /// system ([`crate::BootSettings::require_trusted_boot`]).
+    #[must_use]
+    pub fn requiring_trusted_boot(self) -> Self {
+        Self { require_trusted_boot: true, ..self }
+    }
+
+    pub(crate) fn requires_trusted_boot(&self) -> bool {
+        self.require_trusted_boot
     }
 
     pub(crate) fn discovery(&self) -> Option<&Discovery> {

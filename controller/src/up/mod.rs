@@ -73,6 +73,7 @@ async fn start(
     };
     let subnet = boot.as_ref().map(|boot| boot.subnet);
     let (mut places, mut counted, mut booted) = (String::new(), None, BootSettings::default());
+    booted.require_trusted_boot = options.require_trusted_boot;
     if let (Some(boot), Some(site)) = (boot, &controllers) {
         let (where_it_is, running) =
             Box::pin(start_boot(options, boot, site, hub.clone(), &client, stop, parts)).await?;
@@ -137,6 +138,9 @@ async fn start_boot(
     let mut hosts = site.hosts();
     if options.discovery {
         hosts = hosts.discovering(site::NAMESPACE);
+    }
+    if options.require_trusted_boot {
+        hosts = hosts.requiring_trusted_boot();
     }
     let endpoint = Endpoint::bind(agents, authority.clone(), Arc::new(hosts.clone()), hub, &controllers).await?;
     let served = bessemer_pxe::Subnet {

@@ -149,6 +149,14 @@ pub enum BootTrust {
     Secureboot,
 }
 
+impl BootTrust {
+    /// Whether somebody on the boot network could not have given the host another system.
+    #[must_use]
+    pub fn is_trusted(self) -> bool {
+        self != Self::Plain
+    }
+}
+
 /// What a host shall boot.
 #[api]
 pub enum BootTarget {

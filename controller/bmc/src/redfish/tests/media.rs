@@ -438,3 +438,35 @@ async fn two_inserts_at_once_go_one_after_the_other() {
     assert_eq!((one.unwrap().read_back, two.unwrap().read_back), (ReadBack::Confirmed, ReadBack::Confirmed));
     assert_eq!(acts(&bmc), ["VirtualMedia.InsertMedia", "VirtualMedia.EjectMedia", "VirtualMedia.InsertMedia"]);
 }
+
+/// Only what the slot itself says in the end counts, and only of an address by HTTPS.
+#[tokio::test]
+async fn a_slot_is_asked_to_verify_certificates_and_believed_when_it_says_that_it_does() {
+    let https = "https://192.0.2.1/boot/a.iso";
+    for (url, at_first, obeys, asked, verified) in [
+        (https, Some(false), true, true, true),
+        (https, Some(false), false, true, false),
+        (https, Some(true), true, false, true),
+        (https, None, true, false, false),
+        (URL, Some(false), true, false, false),
+        (URL, Some(true), true, false, false),
+    ] {
+        let bmc = Scripted::start(move |seen, before| {
+            frame(seen, &["CD"]).unwrap_or_else(|| match seen.method.as_str() {
+                "GET" => {
+                    let patched = before.iter().any(|seen| seen.body["VerifyCertificate"] == json!(true));
+                    let mut state = obedient(before, json!({}));
+                    if let Some(at_first) = at_first {
+                        state["VerifyCertificate"] = json!(at_first || patched && obeys);
+                    }
+                    ok(&slot("CD", state))
+                }
+                _ => status(204),
+            })
+        });
+        let bmc = bmc.await;
+        let inserted = bmc.bmc().insert_media(&Medium::cd(url)).await.unwrap();
+        assert_eq!(inserted.verified, verified, "{url} {at_first:?} {obeys}");
+        assert_eq!(acts(&bmc).iter().any(|act| act == "CD"), asked, "{url} {at_first:?} {obeys}");
+    }
+}

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use async_trait::async_trait;
-use bessemer_api::bessemer::{BootRecord, BootStep, BootTarget, HostRecord, HostRecordStatus, NodeKeyRecord, WorkKind};
+use bessemer_api::bessemer::{
+    BootRecord, BootStep, BootTarget, BootTrust, HostRecord, HostRecordStatus, NodeKeyRecord, StoryLine, WorkKind,
+};
 use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
 use bessemer_protocol::{BootId, Bootstrap, DiscoverRequest, DiscoverResponse, HardwareIdentity, HostId, WorkId};
 use jiff::Timestamp;
@@ -28,7 +30,7 @@ impl HostAuthority for Hosts {
         let (host, record) = self.look_up(&key).await?;
         let status = record.status.clone().unwrap_or_default();
         check_boot(&status, boot, Timestamp::now())?;
-        check_identity(&host, identity)?;
+        check_identity(&host, identity, status.boot.as_ref().is_some_and(|boot| boot.media.is_some()))?;
         let id = host_id(&host).ok_or_else(unknown)?;
         self.note_enrolment(&key, &record, status, agent_version).await?;
         Ok(id)
@@ -80,6 +82,12 @@ impl HostAuthority for Hosts {
                 return Ok(());
             }
             status.node_key = Some(wanted);
+            let short = key.chars().take(8).collect::<String>();
+            status.tell(
+                time(Timestamp::now()),
+                "certificate",
+                format!("for the installed system of {claim}, key {short}…"),
+            );
             let records: Api<HostRecord> = Api::namespaced(self.client().clone(), &name.namespace);
             let after = HostRecord { status: Some(status), ..record.clone() };
             match write(&records, &record, &after).await {
@@ -114,14 +122,25 @@ impl HostAuthority for Hosts {
     }
 
     async fn bootstrap(&self, host: HostId, wanted: &str) -> Result<Bootstrap, Refused> {
-        let (key, host, _) = self.look_up_host(host).await?;
+        let (key, host, record) = self.look_up_host(host).await?;
         check_claim(&host, wanted)?;
+        let boot = record.and_then(|record| record.status).and_then(|status| status.boot);
+        if self.requires_trusted_boot()
+            && let Err(refused) = check_trust(&key, boot.as_ref())
+        {
+            self.note(&key, "bootstrap data", &refused.message).await?;
+            return Err(refused);
+        }
         let secrets: Api<Secret> = Api::namespaced(self.client().clone(), &key.namespace);
         let found = seed_data::fetch(&secrets, "userData", host.spec.user_data.as_ref(), &key).await;
         let found = found.map_err(|error| Refused::for_now(error.to_string()))?;
         let data = found
             .map_err(Refused::for_now)?
             .ok_or_else(|| Refused::for_now(format!("host {key} has no userData yet")))?;
+        let trust = boot.and_then(|boot| boot.trust).map_or_else(|| "unknown".to_owned(), |trust| trust.to_string());
+        // First: what nobody could be told of is not given away.
+        self.note(&key, "bootstrap data", &format!("delivered to the system of {wanted}; trust of its boot: {trust}"))
+            .await?;
         let (_, machine) = wanted.split_once('/').unwrap_or_default();
         Ok(Bootstrap {
             claim: wanted.to_owned(),
@@ -155,6 +174,30 @@ impl Hosts {
         Ok((key, host, record))
     }
 
+    /// A line in the host's story about a secret. A repeat within a minute, as of a lost answer, is no line of its own.
+    async fn note(&self, key: &Key, event: &str, detail: &str) -> Result<(), Refused> {
+        for _ in 0..5 {
+            let (_, record) = self.read(key).await.map_err(|error| api_trouble(&error))?;
+            let Some(record) = record else { return Err(Refused::for_now(format!("host {key} has no record yet"))) };
+            let (mut status, now) = (record.status.clone().unwrap_or_default(), Timestamp::now());
+            let repeats = |line: &StoryLine| {
+                line.event == event && line.detail == detail && now.duration_since(line.at.0).as_secs() < 60
+            };
+            if status.story.last().is_some_and(repeats) {
+                return Ok(());
+            }
+            status.tell(time(now), event, detail);
+            let records: Api<HostRecord> = Api::namespaced(self.client().clone(), &key.namespace);
+            let after = HostRecord { status: Some(status), ..record.clone() };
+            match write(&records, &record, &after).await {
+                Ok(_) => return Ok(()),
+                Err(ReconcileError::Conflict { .. }) => {}
+                Err(error) => return Err(Refused::for_now(error.to_string())),
+            }
+        }
+        Err(Refused::for_now("the host's record is written by others all the time: ask again"))
+    }
+
     /// Remembers that the boot's agent has enrolled. Losing a race to the reconciler is no reason to turn it away: the
     /// stream, once open, says the same.
     async fn note_enrolment(
@@ -186,6 +229,10 @@ fn check_boot(status: &HostRecordStatus, boot: BootId, now: Timestamp) -> Result
         Some(current) if current.target != BootTarget::Ramdisk => {
             Err(Refused::for_good(format!("boot {boot} is over: the host is not to boot the ramdisk")))
         }
+        // Somebody who knows the token before the host can.
+        Some(current) if !current.trust.is_some_and(BootTrust::is_trusted) && !is_started(current) => {
+            Err(Refused::for_now(format!("boot {boot} has not been started by its host's BMC: ask again")))
+        }
         Some(current) if current.expires.0 <= now => {
             Err(Refused::for_good(format!("boot {boot} expired at {}", current.expires.0)))
         }
@@ -197,11 +244,30 @@ fn check_boot(status: &HostRecordStatus, boot: BootId, now: Timestamp) -> Result
     }
 }
 
+/// Whether the BMC was told to power the host on for this boot.
+fn is_started(boot: &BootRecord) -> bool {
+    !matches!(boot.step, BootStep::Insert | BootStep::Override)
+}
+
+/// Whether a cluster's secrets may go to what this boot wrote to the disk.
+fn check_trust(host: &Key, boot: Option<&BootRecord>) -> Result<(), Refused> {
+    let trust = boot.and_then(|boot| boot.trust).unwrap_or(BootTrust::Plain);
+    if trust.is_trusted() {
+        return Ok(());
+    }
+    Err(Refused::for_good(format!(
+        "this site requires a trusted boot, and host {host} was installed by one that anybody on the boot network could \
+         have changed (trust {trust}): its bootstrap data is withheld"
+    )))
+}
+
 fn check_ramdisk(host: &BareMetalHost, status: &HostRecordStatus, boot: BootId) -> Result<(), Refused> {
     let state = host.status.as_ref().map(|status| status.provisioning.state).unwrap_or_default();
     let current = status.boot.as_ref().filter(|current| current.id == boot.to_string());
     // After it has left, whoever shows the ramdisk's certificate is not the ramdisk.
-    let left = |current: &BootRecord| current.target == BootTarget::PowerOff || current.step == BootStep::Left;
+    let left = |current: &BootRecord| {
+        matches!(current.target, BootTarget::PowerOff | BootTarget::LiveIso) || current.step == BootStep::Left
+    };
     let told = status.work.as_ref().is_some_and(|work| work.kind == WorkKind::Leave && work.outcome.is_some());
     let over = told || current.is_none_or(left);
     if over || matches!(state, ProvisioningState::Provisioned | ProvisioningState::ExternallyProvisioned) {
@@ -230,10 +296,13 @@ fn check_claim(host: &BareMetalHost, wanted: &str) -> Result<(), Refused> {
 }
 
 /// Is this machine the host? A boot MAC decides; what contradicts what is known refuses and never picks another.
-fn check_identity(host: &BareMetalHost, identity: &HardwareIdentity) -> Result<(), Refused> {
+///
+/// A host of virtual media may have no boot MAC: its token was shown to it by its own BMC.
+fn check_identity(host: &BareMetalHost, identity: &HardwareIdentity, by_media: bool) -> Result<(), Refused> {
     let name = host.name_any();
+    let any_mac = by_media && host.spec.boot_mac_address.is_none();
     let boot_mac = host.spec.boot_mac_address.as_deref().unwrap_or_default().to_ascii_lowercase();
-    if !identity.macs.iter().any(|mac| mac.eq_ignore_ascii_case(&boot_mac)) {
+    if !any_mac && !identity.macs.iter().any(|mac| mac.eq_ignore_ascii_case(&boot_mac)) {
         let found = identity.macs.join(", ");
         return Err(Refused::for_good(format!(
             "this is not {name}: its bootMACAddress is {boot_mac}, the machine has {found}"
@@ -267,6 +336,9 @@ mod tests {
         for (asked, target, step, expires, open) in [
             (id, BootTarget::Ramdisk, BootStep::Waiting, 2000, true),
             (id, BootTarget::Ramdisk, BootStep::Power, 2000, true),
+            // Nobody has powered it on for this boot.
+            (id, BootTarget::Ramdisk, BootStep::Override, 2000, false),
+            (id, BootTarget::Ramdisk, BootStep::Insert, 2000, false),
             (id, BootTarget::Ramdisk, BootStep::Streaming, 2000, false),
             (id, BootTarget::Ramdisk, BootStep::Waiting, 1000, false),
             (id, BootTarget::LocalDisk, BootStep::Leaving, 2000, false),
@@ -318,9 +390,45 @@ mod tests {
             ("", Some("ABC"), vec![ours], true),
             ("ABC", Some("ABC"), vec![], false),
         ] {
-            let result = check_identity(&host("52:54:00:00:00:01", known), &machine(&macs, serial));
+            let result = check_identity(&host("52:54:00:00:00:01", known), &machine(&macs, serial), false);
             assert_eq!(result.is_ok(), accepted, "{known} {serial:?} {macs:?}: {result:?}");
         }
-        assert!(check_identity(&host("52:54:00:AA:BB:01", ""), &machine(&["52:54:00:aa:bb:01"], None)).is_ok());
+        assert!(check_identity(&host("52:54:00:AA:BB:01", ""), &machine(&["52:54:00:aa:bb:01"], None), false).is_ok());
+        // By its BMC alone, whatever its cards; its serial number still counts.
+        let mut nameless = host("", "ABC");
+        nameless.spec.boot_mac_address = None;
+        for (by_media, serial, accepted) in [(true, "ABC", true), (true, "XYZ", false), (false, "ABC", false)] {
+            let result = check_identity(&nameless, &machine(&[other], Some(serial)), by_media);
+            assert_eq!(result.is_ok(), accepted, "{by_media} {serial}: {result:?}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_s_secrets_need_a_boot_that_nobody_could_have_changed() {
+        let key = Key { namespace: "metal".to_owned(), name: "r7-u12".to_owned() };
+        for (trust, given) in [
+            (None, false),
+            (Some(BootTrust::Plain), false),
+            (Some(BootTrust::Https), true),
+            (Some(BootTrust::Media), true),
+            (Some(BootTrust::Secureboot), true),
+        ] {
+            let at = time(Timestamp::UNIX_EPOCH);
+            let boot = BootRecord {
+                id: BootId::random().to_string(),
+                target: BootTarget::LocalDisk,
+                step: BootStep::Left,
+                issued: at.clone(),
+                expires: at,
+                enrolled: true,
+                gave_up: None,
+                media: None,
+                live: None,
+                trust,
+            };
+            assert_eq!(check_trust(&key, Some(&boot)).is_ok(), given, "{trust:?}");
+        }
+        let refused = check_trust(&key, None).unwrap_err();
+        assert!(!refused.retry && refused.message.contains("metal/r7-u12") && refused.message.contains("withheld"));
     }
 }

@@ -18,7 +18,7 @@ impl Rules<'_> {
             ready(&status),
         ];
         let (now, generation) = (time(self.now), self.seen.host.metadata.generation);
-        for condition in list {
+        for condition in list.into_iter().chain(self.transport()) {
             conditions::set(&mut self.status().conditions, condition, generation, now.clone());
         }
     }

@@ -106,7 +106,9 @@ impl Rules<'_> {
 fn check(image: &Image) -> Result<(), String> {
     let url = &image.url;
     if !(url.starts_with("http://") || url.starts_with("https://")) {
-        return Err(format!("image {url}: a live ISO is fetched by firmware or the BMC, only http:// and https:// can be"));
+        return Err(format!(
+            "image {url}: a live ISO is fetched by firmware or the BMC, only http:// and https:// can be"
+        ));
     }
     if url.len() > LONGEST_URL {
         return Err(format!("image: the live ISO's URL has {} bytes, {LONGEST_URL} at most are taken", url.len()));

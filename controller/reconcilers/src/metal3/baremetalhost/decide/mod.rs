@@ -19,6 +19,7 @@ mod provisioned;
 mod provisioning;
 mod ramdisk;
 mod seed;
+mod trust;
 mod work;
 
 use std::time::Duration;

@@ -75,6 +75,12 @@ impl Rules<'_> {
         if !self.ramdisk(ErrorType::Provisioning) {
             return;
         }
+        if let Some(why) = self.distrusts() {
+            if !self.held_back() {
+                self.give_up(ErrorType::Provisioning, why);
+            }
+            return;
+        }
         self.progress = Some(format!("writing {}", image.url));
         let claim = claim(&self.seen.host);
         match self.work(WorkKind::Deploy, Work::Deploy(deploy), claim, DEPLOY_BUDGET) {

@@ -36,11 +36,9 @@ impl Rules<'_> {
                 BootStep::Waiting => self.await_agent(&boot, on_failure),
                 BootStep::Streaming => self.await_return(on_failure),
                 // Left over from a deployment that is no longer wanted.
-                BootStep::ClearOverride
-                | BootStep::Leaving
-                | BootStep::Reset
-                | BootStep::Eject
-                | BootStep::Left => self.new_boot(on_failure),
+                BootStep::ClearOverride | BootStep::Leaving | BootStep::Reset | BootStep::Eject | BootStep::Left => {
+                    self.new_boot(on_failure)
+                }
             },
         }
         false

@@ -4,6 +4,7 @@ use bessemer_api::bessemer::BootTarget;
 use bessemer_api::conditions::get;
 use bessemer_api::metal3::{DiskFormat, Image};
 use bessemer_bmc::{BootDevice, BootLifetime, BootOverride, PowerAction};
+use bessemer_protocol::Work;
 
 use super::super::super::effect::Effect;
 use super::super::super::observed::PowerView;
@@ -58,7 +59,10 @@ fn from_the_network() -> World {
 fn without_virtual_media_it_is_started_from_the_network() {
     let world = from_the_network();
     let story = world.record().story.last().unwrap().clone();
-    assert_eq!((story.event.as_str(), story.detail.as_str()), ("provisioned", "started from a live ISO by the network"));
+    assert_eq!(
+        (story.event.as_str(), story.detail.as_str()),
+        ("provisioned", "started from a live ISO by the network")
+    );
     assert!(world.record().work.unwrap().outcome.is_some(), "the agent has nothing more to do");
 }
 

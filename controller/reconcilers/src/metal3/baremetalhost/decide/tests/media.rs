@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bessemer_api::bessemer::{BootStep, BootTarget, BootTrust};
 use bessemer_bmc::{BootDevice, BootOverride, PowerAction};
-use bessemer_protocol::{LeaveHow, LeaveReport, Outcome, Report, WorkItem};
+use bessemer_protocol::{LeaveHow, LeaveReport, Outcome, Report, Work, WorkItem};
 
 use super::super::super::budgets::{AGENT_GRACE, LEAVE_BUDGET, MAX_POWER_OFF_ATTEMPTS};
 use super::super::super::effect::{Answer, BmcFailure, Effect};

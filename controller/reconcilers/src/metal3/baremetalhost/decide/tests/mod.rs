@@ -7,6 +7,7 @@ mod live;
 mod media;
 mod seed;
 mod trouble;
+mod trust;
 mod world;
 
 use std::collections::HashMap;
