@@ -114,7 +114,7 @@ async fn the_url_that_the_bmc_is_told_is_the_iso_with_the_overlay_of_that_boot()
     let client = Client::new(api.router(), "default");
     let (stop, mut parts) = (CancellationToken::new(), JoinSet::new());
     let site = Site::start(client.clone(), stop.clone()).await.unwrap();
-    let authority = Arc::new(site::open(&client).await.unwrap());
+    let authority = site::open(&client).await.unwrap().boot().clone();
     let controllers = vec!["https://192.0.2.1:9".to_owned()];
     let running = start(config(&file), site.hosts(), authority, controllers, &stop, &mut parts).await.unwrap();
     let outside = Outside {
