@@ -1,6 +1,6 @@
 //! How messages change what is known of a host.
 
-use bessemer_protocol::{ItemState, Up};
+use bessemer_protocol::{ItemState, Outcome, Report, Up};
 use bessemer_reconcilers::outside::{AgentView, ItemView, Progress};
 
 use super::Hello;
@@ -45,6 +45,9 @@ pub(super) fn apply(view: &mut AgentView, message: Up) {
             }
         }
         Up::Result { work_id, outcome } => {
+            if let Outcome::Done { report: Report::Collected { agent, kernel } } = &outcome {
+                collected(view, agent, kernel);
+            }
             if let Some(item) = item(view, work_id) {
                 item.outcome = Some(outcome);
             }
@@ -52,6 +55,24 @@ pub(super) fn apply(view: &mut AgentView, message: Up) {
         Up::Node(report) => view.node = Some(report),
         Up::Log { lines } => log(view, &lines),
     }
+}
+
+/// What was asked for takes the place of what came by itself: the newest half of it each of what the kernel and the agent said.
+fn collected(view: &mut AgentView, agent: &[String], kernel: &[String]) {
+    let newest = |lines: &[String]| {
+        let mut room = AgentView::LOG_TAIL / 2;
+        let fits = |line: &&String| {
+            let left = room.checked_sub(line.len() + 1);
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        let mut newest: Vec<String> = lines.iter().rev().take_while(fits).cloned().collect();
+        newest.reverse();
+        newest
+    };
+    view.log_tail.clear();
+    log(view, &newest(kernel));
+    log(view, &newest(agent));
 }
 
 fn log(view: &mut AgentView, lines: &[String]) {
@@ -89,5 +110,18 @@ mod tests {
         assert!(view.log_tail.len() > AgentView::LOG_TAIL - 20);
         assert!(view.log_tail.ends_with("9998 ü\n9999 ü\n"));
         assert!(view.log_tail.lines().next().unwrap().ends_with(" ü"), "the first line is whole");
+    }
+
+    #[test]
+    fn logs_that_were_asked_for_take_the_place_of_others() {
+        let mut view = AgentView::default();
+        apply(&mut view, Up::Log { lines: vec!["earlier".into()] });
+        let lines = |who: &str| (0..2000).map(|number| format!("{who} {number} ü")).collect::<Vec<_>>();
+        let work_id = bessemer_protocol::WorkId::random();
+        let report = Report::Collected { agent: lines("agent"), kernel: lines("kernel") };
+        apply(&mut view, Up::Result { work_id, outcome: Outcome::Done { report } });
+        assert!(view.log_tail.len() <= AgentView::LOG_TAIL && view.log_tail.len() > AgentView::LOG_TAIL - 60);
+        assert!(view.log_tail.contains("kernel 1999 ü\n") && view.log_tail.ends_with("agent 1999 ü\n"));
+        assert!(!view.log_tail.contains("earlier") && view.log_tail.starts_with("kernel "));
     }
 }

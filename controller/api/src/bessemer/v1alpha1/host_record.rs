@@ -53,6 +53,10 @@ pub struct HostRecordStatus {
     pub retry: Option<RetryRecord>,
     /// What a machine said of itself that no BareMetalHost knows. A record with this is nobody's and gives nobody anything.
     pub discovered: Option<DiscoveredRecord>,
+    /// What the agent, and its kernel if it was asked, said last when something failed.
+    #[text(..=16384)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub log_tail: String,
     /// What happened, oldest first; at most [`HostRecordStatus::STORY_LINES`].
     #[list(atomic, ..=50)]
     pub story: Vec<StoryLine>,

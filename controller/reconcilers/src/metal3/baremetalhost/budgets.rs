@@ -16,6 +16,8 @@ pub(crate) const ERASE_BUDGET: Duration = Duration::from_secs(30 * 60);
 pub(crate) const DEPLOY_BUDGET: Duration = Duration::from_secs(60 * 60);
 /// For the agent to leave; then the BMC makes it.
 pub(crate) const LEAVE_BUDGET: Duration = Duration::from_secs(2 * 60);
+/// For the agent to tell its logs.
+pub(crate) const COLLECT_BUDGET: Duration = Duration::from_secs(60);
 /// Beyond a work item's deadline, for the agent to say that it gave up.
 pub(crate) const DEADLINE_SLACK: Duration = Duration::from_secs(60);
 

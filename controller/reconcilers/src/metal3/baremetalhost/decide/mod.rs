@@ -13,6 +13,7 @@ mod disks;
 mod failure;
 mod images;
 mod live;
+mod logs;
 mod media;
 mod notice;
 mod provisioned;
@@ -102,10 +103,12 @@ impl<'a> Rules<'a> {
             return;
         }
         self.notice_agent();
+        self.notice_logs();
         self.notice_power();
         if self.credentials() {
             self.live();
         }
+        self.collect_logs();
         self.conditions();
     }
 

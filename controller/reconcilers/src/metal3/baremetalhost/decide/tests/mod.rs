@@ -4,6 +4,7 @@ mod cleaning;
 mod disks;
 mod leaving;
 mod live;
+mod logs;
 mod media;
 mod seed;
 mod trouble;
