@@ -4,7 +4,6 @@ use bessemer_protocol::{Outcome, Report, Work};
 use kube::ResourceExt;
 
 use super::super::super::effect::Effect;
-use super::super::*;
 use super::world::World;
 
 #[test]
