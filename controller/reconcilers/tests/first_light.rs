@@ -17,12 +17,12 @@ use bessemer_api::metal3::{BareMetalHost, ErrorType, ProvisioningState};
 use bessemer_bmc::fake::{Act, FakeBmc};
 use bessemer_bmc::{BootDevice, BootOverride, Credentials, PowerAction, PowerState};
 use bessemer_protocol::{
-    BootReport, DeployReport, Digest, DigestAlgorithm, Disk, EraseMode, EraseReport, ErasedDisk, Failure, FailureCode,
-    HardwareDetails, HostId, LeaveHow, LeaveReport, NodeAddress, NodePhase, NodeReport, Outcome, Report, Work,
-    WorkItem,
+    AddressSource, BootReport, DeployReport, Digest, DigestAlgorithm, Disk, EraseMode, EraseReport, ErasedDisk,
+    Failure, FailureCode, HardwareDetails, HostId, LeaveHow, LeaveReport, NetworkConfig, NodeAddress, NodePhase,
+    NodeReport, Outcome, Report, Work, WorkItem,
 };
 use bessemer_reconcilers::outside::{
-    AgentHub, AgentIdentity, BootDirectory, BootTargetView, HostAuthority, RoleIdentity,
+    AgentHub, AgentIdentity, BootDirectory, BootFilesView, BootTargetView, HostAuthority, RoleIdentity,
 };
 use common::{Lab, MAC, NAMESPACE};
 use k8s_openapi::api::core::v1::Secret;
@@ -308,4 +308,50 @@ async fn a_lost_agent_is_shown_and_its_host_is_booted_again() {
     let record = lab.api::<HostRecord>().get("r7-u12").await.unwrap();
     assert_eq!(record.status.unwrap().work.unwrap().attempt, 2);
     assert_eq!(record.metadata.namespace.as_deref(), Some(NAMESPACE));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hosts_own_network_reaches_its_ramdisk_and_stays_with_the_boot() {
+    let lab = Lab::start().await;
+    let data = |address: &str| {
+        json!({
+            "links": [{"id": "a", "type": "phy", "ethernet_mac_address": MAC}],
+            "networks": [{"link": "a", "type": "ipv4", "ip_address": address, "netmask": "255.255.255.0"}],
+        })
+        .to_string()
+    };
+    lab.create::<Secret>(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "net" },
+        "stringData": { "networkData": data("10.77.0.50") },
+    }))
+    .await;
+    lab.secret("r7-u12-bmc", "right").await;
+    lab.create::<BareMetalHost>(json!({
+        "apiVersion": "metal3.io/v1alpha1",
+        "kind": "BareMetalHost",
+        "metadata": { "name": "r7-u12" },
+        "spec": {
+            "online": true,
+            "bootMACAddress": MAC,
+            "bmc": { "address": "ipmi://10.0.0.1", "credentialsName": "r7-u12-bmc" },
+            "preprovisioningNetworkDataName": "net",
+        },
+    }))
+    .await;
+    let booting = |record: &HostRecord| record.status.as_ref().is_some_and(|status| status.boot.is_some());
+    let boot = lab.until::<HostRecord>("r7-u12", booting).await.status.unwrap().boot.unwrap().id.parse().unwrap();
+    let network = async || match lab.hosts.boot(boot).await.unwrap() {
+        BootFilesView::Ready(view) => view.network.unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let first = network().await;
+    let address = "10.77.0.50".parse().unwrap();
+    assert_eq!(first.links[0].addresses, [AddressSource::Static { address, prefix: 24 }]);
+    lab.patch::<Secret>("net", json!({ "stringData": { "networkData": data("10.77.0.51") } })).await;
+    lab.patch::<BareMetalHost>("r7-u12", json!({ "spec": { "description": "look again" } })).await;
+    lab.enrol().await;
+    let record = lab.api::<HostRecord>().get("r7-u12").await.unwrap().status.unwrap();
+    assert_eq!(serde_json::from_value::<NetworkConfig>(record.boot.unwrap().network.unwrap()).unwrap(), first);
 }

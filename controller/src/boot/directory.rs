@@ -99,7 +99,7 @@ impl HostDirectory for Directory {
         let (content, addresses) = match self.hosts.boot(boot).await.map_err(DirectoryError::new)? {
             BootFilesView::Ready(found) => {
                 media = found.media;
-                (authority.overlay(boot, controllers, found.issued.as_second()), found.addresses)
+                (authority.overlay(boot, controllers, found.issued.as_second(), found.network), found.addresses)
             }
             BootFilesView::Discover { issued } => {
                 (authority.discovery_overlay(boot, controllers, issued.as_second()), Vec::new())

@@ -171,8 +171,8 @@ mod tests {
         let secret = SiteSecret { also_trusted_pem: secret().certificate_pem, ..secret() };
         let (site, boot) = (SiteAuthority::open(&secret).unwrap(), BootId::random());
         let rack = BootAuthority::open(&secret.trusted_pem(), &secret.token_key).unwrap();
-        let said = rack.overlay(boot, &["https://192.0.2.1:8444".to_owned()], 7).unwrap();
-        assert_eq!(said, site.boot().overlay(boot, &["https://192.0.2.1:8444".to_owned()], 7).unwrap());
+        let said = rack.overlay(boot, &["https://192.0.2.1:8444".to_owned()], 7, None).unwrap();
+        assert_eq!(said, site.boot().overlay(boot, &["https://192.0.2.1:8444".to_owned()], 7, None).unwrap());
         assert!(site.is_token(boot, &rack.token(boot)));
         assert!(matches!(BootAuthority::open("", &secret.token_key), Err(SiteError::Ca(_))));
     }

@@ -129,7 +129,7 @@ impl Site {
     pub fn boot(&self, host: HostId) -> BootConfig {
         let boot = BootId::random();
         self.objects.boots.lock().unwrap().insert(boot, host);
-        let overlay = self.authority.boot().overlay(boot, &[self.url("")], 1_700_000_000).unwrap();
+        let overlay = self.authority.boot().overlay(boot, &[self.url("")], 1_700_000_000, None).unwrap();
         serde_json::from_slice(&overlay).unwrap()
     }
 

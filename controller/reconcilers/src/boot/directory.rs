@@ -76,11 +76,15 @@ impl BootDirectory for Hosts {
         }
         Ok(BootFilesView::Ready(BootView {
             host: id,
-            namespace: key.namespace,
-            name: key.name,
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
             media: current.media.is_some(),
             addresses,
             issued: current.issued.0,
+            // A controller of another version may have written it; without it the ramdisk would ask on networks it must not.
+            network: current.network.map(serde_json::from_value).transpose().map_err(|_| {
+                DirectoryError::Busy(format!("the network of boot {boot} is not understood: boot host {key} anew"))
+            })?,
         }))
     }
 
@@ -222,6 +226,7 @@ mod tests {
                 media: None,
                 live: None,
                 trust: None,
+                network: None,
             };
             let status = HostRecordStatus { boot: Some(boot), ..HostRecordStatus::default() };
             assert_eq!(target(&host, &status, now), wanted, "{stored:?} {step:?} {expires} {paused}");

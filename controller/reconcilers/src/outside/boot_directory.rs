@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use async_trait::async_trait;
-use bessemer_protocol::{BootId, HostId};
+use bessemer_protocol::{BootId, HostId, NetworkConfig};
 use jiff::Timestamp;
 
 /// What a machine shall boot, as stored by the BareMetalHost's `decide`.
@@ -49,6 +49,8 @@ pub struct BootView {
     pub addresses: Vec<IpAddr>,
     /// When the boot was made: the overlay's clock, the same bytes at each fetch.
     pub issued: Timestamp,
+    /// The ramdisk's network; none for DHCP. The same for the whole boot.
+    pub network: Option<NetworkConfig>,
 }
 
 /// What there is of a boot.

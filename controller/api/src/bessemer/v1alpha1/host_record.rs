@@ -134,6 +134,9 @@ pub struct BootRecord {
     pub live: Option<String>,
     /// How far can be believed what was booted; none where that is not ours to say.
     pub trust: Option<BootTrust>,
+    /// The ramdisk's network, as the agent protocol writes it; none for DHCP. The same for the whole boot.
+    #[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
+    pub network: Option<Value>,
 }
 
 /// What stands between a boot and whoever is on the boot network.

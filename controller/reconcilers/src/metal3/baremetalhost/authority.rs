@@ -355,6 +355,7 @@ mod tests {
                 media: None,
                 live: None,
                 trust: None,
+                network: None,
             };
             let status = HostRecordStatus { boot: Some(boot), ..HostRecordStatus::default() };
             assert_eq!(check_boot(&status, asked, now).is_ok(), open, "{target:?} {step:?} {expires}");
@@ -422,6 +423,7 @@ mod tests {
                 expires: at,
                 enrolled: true,
                 gave_up: None,
+                network: None,
                 media: None,
                 live: None,
                 trust,

@@ -10,6 +10,7 @@ mod effect;
 mod observe;
 mod observed;
 mod power_memo;
+mod ramdisk_network;
 mod seed_data;
 
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use bessemer_api::bessemer::{BootStep, BootTarget, HostRecord};
 use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
 use bessemer_api::well_known::{ENVIRONMENT_LABEL, ENVIRONMENT_VALUE};
 use bessemer_bmc::{Address, Bmc, Credentials, PowerState, Trust};
+use bessemer_protocol::NetworkConfig;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
@@ -14,7 +15,7 @@ use kube::{Api, ResourceExt};
 use super::HostReconciler;
 use super::budgets::{POWER_POLL, POWER_POLL_WAITING};
 use super::observed::{CredentialsView, Observed, PowerView, Seed, host_id};
-use super::seed_data::SeedData;
+use super::seed_data::{self, SeedData};
 use crate::hosts::hosts_with_mac;
 use crate::kubernetes::{Asking, Key, ReconcileError, is_deleting, jitter};
 
@@ -47,6 +48,7 @@ impl HostReconciler {
         let observed = Observed {
             record: record.as_ref().map(|record| record.status.clone().unwrap_or_default()),
             seed_data: self.seed_data(&host, key).await?,
+            ramdisk_network: self.ramdisk_network(&host, key).await?,
             mac_twin: self.mac_twin(&host, key),
             host,
             credentials,
@@ -65,6 +67,19 @@ impl HostReconciler {
             return Ok(Ok(SeedData::default()));
         }
         SeedData::read(&Api::namespaced(self.client.clone(), &key.namespace), host, key).await
+    }
+
+    /// Read as long as the host may boot the ramdisk: what a boot was given stays with it.
+    async fn ramdisk_network(
+        &self,
+        host: &BareMetalHost,
+        key: &Key,
+    ) -> Result<Result<Option<NetworkConfig>, String>, ReconcileError> {
+        let state = host.status.as_ref().map(|status| status.provisioning.state).unwrap_or_default();
+        if matches!(state, ProvisioningState::Provisioned | ProvisioningState::ExternallyProvisioned) {
+            return Ok(Ok(None));
+        }
+        seed_data::ramdisk_network(&Api::namespaced(self.client.clone(), &key.namespace), host, key).await
     }
 
     fn mac_twin(&self, host: &BareMetalHost, key: &Key) -> Option<String> {

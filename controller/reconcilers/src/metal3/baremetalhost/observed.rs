@@ -3,7 +3,7 @@
 use bessemer_api::bessemer::HostRecordStatus;
 use bessemer_api::metal3::{BareMetalHost, BareMetalHostStatus};
 use bessemer_bmc::{Address, BootVia};
-use bessemer_protocol::{BootId, HostId, WorkId};
+use bessemer_protocol::{BootId, HostId, NetworkConfig, WorkId};
 use jiff::Timestamp;
 use kube::ResourceExt;
 
@@ -23,6 +23,8 @@ pub(crate) struct Observed {
     pub(crate) agent: AgentView,
     /// What its Secrets hold for the installed system, read while it is being provisioned; or what is wrong with them.
     pub(crate) seed_data: Result<SeedData, String>,
+    /// The ramdisk's network, or what is wrong with what the host's Secret says of it; none for DHCP.
+    pub(crate) ramdisk_network: Result<Option<NetworkConfig>, String>,
     /// Another host with the same boot MAC address, as `<namespace>/<name>`.
     pub(crate) mac_twin: Option<String>,
     /// Since when this controller runs: before, it could not hear any agent.

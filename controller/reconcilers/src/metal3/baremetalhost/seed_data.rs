@@ -4,10 +4,12 @@
 use std::fmt;
 
 use bessemer_api::metal3::BareMetalHost;
+use bessemer_protocol::NetworkConfig;
 use k8s_openapi::api::core::v1::{Secret, SecretReference};
 use kube::Api;
 use serde_json::{Map, Value};
 
+use super::ramdisk_network;
 use crate::kubernetes::{Asking, Key, ReconcileError};
 
 /// Format of bootstrap data that does not say which it has.
@@ -51,11 +53,7 @@ impl SeedData {
         key: &Key,
     ) -> Result<Result<Self, String>, ReconcileError> {
         let spec = &host.spec;
-        let preprovisioning = || {
-            let name = spec.preprovisioning_network_data_name.clone()?;
-            Some(SecretReference { name: Some(name), namespace: None })
-        };
-        let network = spec.network_data.clone().or_else(preprovisioning);
+        let network = spec.network_data.clone().or_else(|| preprovisioning(host));
         let user_data = fetch(secrets, "userData", spec.user_data.as_ref(), key).await?;
         let meta_data = fetch(secrets, "metaData", spec.meta_data.as_ref(), key).await?;
         let network_data = fetch(secrets, "networkData", network.as_ref(), key).await?;
@@ -75,6 +73,27 @@ impl SeedData {
         }
         Ok(data)
     }
+}
+
+/// What `spec.preprovisioningNetworkDataName` says of the ramdisk's network; none for DHCP. The inner error is for people.
+pub(super) async fn ramdisk_network(
+    secrets: &Api<Secret>,
+    host: &BareMetalHost,
+    key: &Key,
+) -> Result<Result<Option<NetworkConfig>, String>, ReconcileError> {
+    let Some(reference) = preprovisioning(host) else { return Ok(Ok(None)) };
+    let found = fetch(secrets, "networkData", Some(&reference), key).await?;
+    let network = found.and_then(|content| {
+        let Some(content) = content else { return Ok(None) };
+        let network = ramdisk_network::of(&content.mapping()?);
+        network.map(Some).map_err(|why| format!("{} cannot be the ramdisk's network: {why}", content.from))
+    });
+    Ok(network.map_err(|why| format!("spec.preprovisioningNetworkDataName: {why}")))
+}
+
+fn preprovisioning(host: &BareMetalHost) -> Option<SecretReference> {
+    let name = host.spec.preprovisioning_network_data_name.clone().filter(|name| !name.is_empty())?;
+    Some(SecretReference { name: Some(name), namespace: None })
 }
 
 /// The content of a Secret that is asked for, if one is.
@@ -130,7 +149,7 @@ pub(super) async fn fetch(
     let full = format!("{}/{name}", key.namespace);
     let secret = secrets.get_opt(&name).await.asking("read", format!("Secret {full}"))?;
     Ok(match secret {
-        None => Err(format!("secret {full}, which spec.{field} names, does not exist: create it")),
+        None => Err(format!("secret {full}, which is to hold its {field}, does not exist: create it")),
         Some(secret) => Content::of(&secret, &full, field).map(Some),
     })
 }

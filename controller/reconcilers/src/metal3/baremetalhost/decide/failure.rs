@@ -7,7 +7,7 @@ use bessemer_api::metal3::{BareMetalHost, ErrorType, OperationalStatus, Provisio
 use bessemer_bmc::PowerAction;
 use jiff::Timestamp;
 
-use super::super::budgets::{MAX_ATTEMPTS, POWER_POLL, RETRY};
+use super::super::budgets::{MAX_ATTEMPTS, MISSING_SECRET_POLL, POWER_POLL, RETRY};
 use super::super::effect::Effect;
 use super::super::observed::PowerView;
 use super::{Rules, clock, later};
@@ -101,12 +101,13 @@ impl Rules<'_> {
         }
     }
 
-    /// Shown as long as it lasts; not counted, as nothing was tried.
-    pub(super) fn show_provisioning_error(&mut self, message: String) {
+    /// Something in a Secret keeps the host from going on: shown as long as it lasts, and not counted, as nothing was tried.
+    pub(super) fn show_until_mended(&mut self, kind: ErrorType, message: String) {
         let status = self.status();
-        status.error_type = Some(ErrorType::Provisioning);
+        status.error_type = Some(kind);
         status.error_message = message;
         status.operational_status = OperationalStatus::Error;
+        self.wake_in(MISSING_SECRET_POLL);
     }
 
     /// Everything is well again: failures count from the start.

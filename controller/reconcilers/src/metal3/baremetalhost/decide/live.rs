@@ -98,6 +98,7 @@ impl Rules<'_> {
             gave_up: None,
             media: boots_by_media(&self.seen.host).then(|| image.url.clone()),
             live: Some(image.url.clone()),
+            network: None,
             trust: Some(BootTrust::Plain),
         }
     }

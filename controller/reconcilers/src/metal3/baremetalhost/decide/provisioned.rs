@@ -125,6 +125,7 @@ impl Rules<'_> {
                     media: None,
                     live: None,
                     trust: None,
+                    network: None,
                 });
             }
         }

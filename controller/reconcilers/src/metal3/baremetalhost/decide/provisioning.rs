@@ -9,7 +9,7 @@ use bessemer_bmc::{BootDevice, BootOverride};
 use bessemer_protocol::{DeployReport, LeaveHow, LeaveReport, Outcome, Report, Role, Work, WorkId};
 use jiff::Timestamp;
 
-use super::super::budgets::{AGENT_GRACE, DEPLOY_BUDGET, LEAVE_BUDGET, MISSING_SECRET_POLL};
+use super::super::budgets::{AGENT_GRACE, DEPLOY_BUDGET, LEAVE_BUDGET};
 use super::super::effect::Effect;
 use super::super::observed::claim;
 use super::live::is_live;
@@ -55,8 +55,7 @@ impl Rules<'_> {
         let data = match &self.seen.seed_data {
             Ok(data) => data,
             Err(why) => {
-                self.show_provisioning_error(why.clone());
-                self.wake_in(MISSING_SECRET_POLL);
+                self.show_until_mended(ErrorType::Provisioning, why.clone());
                 return;
             }
         };

@@ -64,6 +64,13 @@ impl Rules<'_> {
     }
 
     fn new_boot(&mut self, on_failure: ErrorType) {
+        let network = match &self.seen.ramdisk_network {
+            Ok(network) => network.as_ref().and_then(|network| serde_json::to_value(network).ok()),
+            Err(why) => return self.show_until_mended(on_failure, why.clone()),
+        };
+        if self.decision.record.retry.is_none() {
+            self.hide_error();
+        }
         let id = self.seen.seed.boot.to_string();
         let media = match self.ramdisk_medium(&id) {
             Ok(media) => media,
@@ -79,6 +86,7 @@ impl Rules<'_> {
             enrolled: false,
             gave_up: None,
             media,
+            network,
             live: None,
             // Until the BMC says better: what came by the network anybody there could have sent.
             trust: Some(BootTrust::Plain),

@@ -96,7 +96,7 @@ fn metadata_is_metal3s_with_the_secret_over_it() {
 fn a_missing_secret_is_named_and_waited_for_without_counting() {
     let mut world = World::available();
     world.claim();
-    let why = "secret metal/first-cp, which spec.userData names, does not exist: create it";
+    let why = "secret metal/first-cp, which is to hold its userData, does not exist: create it";
     world.seen.seed_data = Err(why.to_owned());
     for _ in 0..5 {
         assert_eq!(world.pass(), None);

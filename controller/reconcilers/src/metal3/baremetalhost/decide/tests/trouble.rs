@@ -2,6 +2,8 @@
 
 use bessemer_api::bessemer::{BootStep, BootTarget};
 use bessemer_bmc::PowerAction;
+use bessemer_protocol::NetworkConfig;
+use serde_json::json;
 
 use super::super::super::budgets::{DEADLINE_SLACK, DEPLOY_BUDGET, SOFT_OFF_BUDGET};
 use super::super::super::effect::{Answer, BmcFailure, Effect};
@@ -139,4 +141,37 @@ fn a_boot_loop_ends_in_power_off_with_the_reason() {
     }
     world.seen.host.metadata.generation = Some(7);
     assert!(matches!(world.effect(), Effect::SetOverride(_)));
+}
+
+#[test]
+fn a_boot_keeps_the_network_that_it_was_made_with() {
+    let config = |address: &str| {
+        let link = json!({"id": "a", "type": "physical", "mac": "52:54:00:00:00:01",
+            "addresses": [{"from": "static", "address": address, "prefix": 24}]});
+        serde_json::from_value::<NetworkConfig>(json!({ "links": [link] })).unwrap()
+    };
+    let network = |world: &World| {
+        let stored = world.record().boot.unwrap().network.unwrap();
+        serde_json::from_value::<NetworkConfig>(stored).unwrap()
+    };
+    let mut world = World::new();
+    let why = "spec.preprovisioningNetworkDataName: secret metal/net, which is to hold its networkData, does not exist";
+    world.seen.ramdisk_network = Err(why.to_owned());
+    world.effect();
+    for _ in 0..3 {
+        assert_eq!(world.pass(), None, "a ramdisk without its network is never heard of");
+    }
+    assert_eq!(world.error(), (Some(ErrorType::Inspection), why.to_owned()));
+    assert_eq!(world.record().boot, None);
+    world.seen.ramdisk_network = Ok(Some(config("192.0.2.7")));
+    assert!(matches!(world.effect(), Effect::SetOverride(_)));
+    assert_eq!(world.error().0, None);
+    assert_eq!(network(&world), config("192.0.2.7"));
+    let boot = world.boot().id;
+    for changed in [Ok(Some(config("192.0.2.8"))), Err("secret metal/net is gone".to_owned()), Ok(None)] {
+        world.seen.ramdisk_network = changed;
+        world.pass();
+        assert_eq!((world.boot().id, network(&world)), (boot, config("192.0.2.7")), "the same bytes to the end");
+    }
+    assert_eq!(world.error().0, None);
 }

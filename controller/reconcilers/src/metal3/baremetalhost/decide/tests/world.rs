@@ -44,6 +44,7 @@ impl World {
             power: PowerView::Unknown,
             agent: AgentView::default(),
             seed_data: Ok(SeedData::default()),
+            ramdisk_network: Ok(None),
             mac_twin: None,
             started: now,
             boot: BootSettings::default(),
