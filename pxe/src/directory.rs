@@ -64,6 +64,9 @@ pub enum DirectoryError {
     /// This machine can be given no address, for the reason that is told: its reserved one is of another subnet, say.
     #[error("{0}")]
     NoAddress(String),
+    /// What this machine says of itself is of several machines: it is left alone, for the reason that is told.
+    #[error("{0}")]
+    Contradiction(String),
     /// Anything else, such as an API that is away.
     #[error("the host directory cannot answer: {0}")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -128,6 +131,13 @@ pub trait HostDirectory: Send + Sync {
 
     /// What there is to fetch under a boot id.
     async fn overlay(&self, boot_id: &BootId) -> Result<BootFiles, DirectoryError>;
+
+    /// A boot is started: asked once for each start. How often that happened by now, whichever server of the same store
+    /// saw it; `None` where nobody counts but this server.
+    async fn started(&self, boot_id: &BootId) -> Result<Option<u32>, DirectoryError> {
+        let _ = boot_id;
+        Ok(None)
+    }
 
     /// A boot was started `starts` times without the enrolment of its host, and is not started again: its target should
     /// be [`BootTarget::PowerOff`] from now on, with this as the reason. Told once by each server, and again after each failure to tell. Not said of a boot without overlay files (discovery):

@@ -21,6 +21,8 @@ pub enum Trouble {
     ForeignRelay,
     /// The pool has no address left.
     PoolExhausted,
+    /// A machine that may be one or another.
+    Contradiction,
     /// The directory failed or took too long.
     Directory,
     /// The system did not take the answer.
@@ -28,13 +30,14 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Malformed,
         Self::Flood,
         Self::Busy,
         Self::Foreign,
         Self::ForeignRelay,
         Self::PoolExhausted,
+        Self::Contradiction,
         Self::Directory,
         Self::NotSent,
     ];
@@ -48,6 +51,7 @@ impl Trouble {
             Self::Foreign => "foreign",
             Self::ForeignRelay => "foreign-relay",
             Self::PoolExhausted => "pool-exhausted",
+            Self::Contradiction => "contradiction",
             Self::Directory => "directory",
             Self::NotSent => "not-sent",
         }

@@ -27,7 +27,8 @@ pub enum BootFiles {
 pub struct Overlay {
     /// The files; directories above them are made where missing.
     pub files: Vec<OverlayFile>,
-    /// Only these addresses may fetch anything of this boot. Empty if no lease is known: then any may.
+    /// Only these addresses may fetch anything of this boot. Those of subnets that another DHCP
+    /// server serves do not count. Where there is none, the address that was heard or asks first may.
     pub addresses: Vec<IpAddr>,
     /// Kernel arguments of this boot alone, merged by key into [`crate::Ramdisk::kernel_args`].
     pub kernel_args: String,

@@ -37,16 +37,16 @@ pub enum InvalidProgram {
     NoHttps(&'static str),
 }
 
-/// # Errors
-/// The first program that is not what it should be.
-pub(crate) fn check(config: &Config) -> Result<(), InvalidProgram> {
+/// Each program that is not what it should be.
+pub(crate) fn findings(config: &Config) -> Vec<InvalidProgram> {
     let Ipxe { x64, bios, arm64 } = &config.ipxe;
     let https = config.http.tls.as_ref().is_some_and(|tls| tls.ipxe);
-    check_efi("x64 UEFI", x64, MACHINE_X64, https)?;
-    if let Some(arm64) = arm64 {
-        check_efi("arm64 UEFI", arm64, MACHINE_ARM64, https)?;
-    }
-    bios.as_deref().map_or(Ok(()), check_bios)
+    let checked = [
+        Some(check_efi("x64 UEFI", x64, MACHINE_X64, https)),
+        arm64.as_ref().map(|program| check_efi("arm64 UEFI", program, MACHINE_ARM64, https)),
+        bios.as_deref().map(check_bios),
+    ];
+    checked.into_iter().flatten().filter_map(Result::err).collect()
 }
 
 fn check_efi(what: &'static str, program: &[u8], machine: u16, https: bool) -> Result<(), InvalidProgram> {

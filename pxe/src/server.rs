@@ -63,6 +63,14 @@ impl BootServer {
         Ok(Self { http, metrics, tasks: parts.tasks, _stop: cancel.drop_guard() })
     }
 
+    /// All that would keep it from starting with this configuration, save for what other programs hold: addresses and
+    /// ports. Opens and reads every file that is to be served.
+    pub async fn check(config: &Config) -> Vec<Error> {
+        let mut found: Vec<Error> = config.check().err().map(Into::into).into_iter().collect();
+        found.extend(http::findings(config).await);
+        found
+    }
+
     /// Where the boot files are served: one address for each interface, in the configuration's order.
     pub fn http_addresses(&self) -> &[SocketAddrV4] {
         &self.http

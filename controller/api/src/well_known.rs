@@ -32,6 +32,8 @@ pub const HOST_FINALIZER: &str = "baremetalhost.metal3.io";
 pub const HOST_PAUSED_ANNOTATION: &str = "baremetalhost.metal3.io/paused";
 /// Annotation on a BareMetalHost: nothing manages it, whatever its value.
 pub const HOST_DETACHED_ANNOTATION: &str = "baremetalhost.metal3.io/detached";
+/// Annotation on a BareMetalHost: its status as it was before it moved here, for whoever restores it.
+pub const HOST_STATUS_ANNOTATION: &str = "baremetalhost.metal3.io/status";
 /// Annotation on a Metal3Machine: `<namespace>/<name>` of its BareMetalHost.
 pub const HOST_ANNOTATION: &str = "metal3.io/BareMetalHost";
 /// Annotation on a BareMetalHost: it is not to be chosen.

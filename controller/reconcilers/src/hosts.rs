@@ -153,9 +153,10 @@ impl Hosts {
         self.leases.state_filter(is)
     }
 
-    /// Whether any host claims this MAC, even if it cannot be told which one has it.
+    /// Whether this MAC is of any host, even if it cannot be told of which one.
     pub(crate) fn is_claimed(&self, mac: &str) -> bool {
         !hosts_with_mac(&self.hosts, mac).is_empty()
+            || (!is_locally_administered(mac) && self.hosts.find(|host| has_nic(host, mac)).is_some())
     }
 
     pub(crate) fn cached_record(&self, key: &Key) -> Option<Arc<HostRecord>> {

@@ -11,7 +11,9 @@ use bessemer_pxe::{
     OverlayFile, Subnet, SubnetV6,
 };
 use bessemer_reconcilers::Journal;
-use bessemer_reconcilers::outside::{BootDirectory, BootFilesView, BootTargetView, DirectoryError as NotFound};
+use bessemer_reconcilers::outside::{
+    BootDirectory, BootFilesView, BootTargetView, DirectoryError as NotFound, WhoseView,
+};
 use uuid::Uuid;
 
 use super::conversations::Conversations;
@@ -40,11 +42,22 @@ impl Directory {
     pub(crate) fn new(hosts: Arc<dyn BootDirectory>, site: Site, journal: Arc<Journal>, server: String) -> Self {
         Self { hosts, site, conversations: Conversations::new(journal, server) }
     }
+
+    fn whose(&self, who: &ClientIdentity) -> Result<WhoseView, DirectoryError> {
+        match self.hosts.whose(&macs(who), who.smbios_uuid) {
+            WhoseView::Contradiction(why) => Err(DirectoryError::Contradiction(why)),
+            found => Ok(found),
+        }
+    }
 }
 
 #[async_trait]
 impl HostDirectory for Directory {
     async fn boot_target(&self, who: &ClientIdentity) -> Result<BootTarget, DirectoryError> {
+        // A system that asks for settings is no boot of an unknown machine.
+        if self.whose(who)? == WhoseView::Nobody && who.arch.is_none() {
+            return Ok(BootTarget::Nothing);
+        }
         let target = self.hosts.target(&macs(who)).await.map_err(DirectoryError::new)?;
         let served = |boot: BootId| bessemer_pxe::BootId(boot.0.as_u128());
         Ok(match target {
@@ -63,6 +76,7 @@ impl HostDirectory for Directory {
         subnet: &Subnet,
         wanted: Option<Ipv4Addr>,
     ) -> Result<Option<Lease>, DirectoryError> {
+        self.whose(who)?;
         let Some(pool) = &subnet.pool else { return Ok(None) };
         let pool = PoolV4 { pool, subnet, wanted };
         let address = self.hosts.lease(&macs(who), who.arch.is_some(), &pool).await.map_err(trouble)?;
@@ -80,6 +94,7 @@ impl HostDirectory for Directory {
         _iaid: u32,
         wanted: Option<Ipv6Addr>,
     ) -> Result<Option<LeaseV6>, DirectoryError> {
+        self.whose(who)?;
         let pool = PoolV6 { subnet, wanted };
         let address = self.hosts.lease(&macs(who), who.arch.is_some(), &pool).await.map_err(trouble)?;
         Ok(address.and_then(|address| match address {
@@ -89,6 +104,7 @@ impl HostDirectory for Directory {
     }
 
     async fn declined(&self, who: &ClientIdentity, address: IpAddr) -> Result<(), DirectoryError> {
+        self.whose(who)?;
         self.hosts.declined(&macs(who), address).await.map_err(DirectoryError::new)
     }
 
@@ -112,6 +128,10 @@ impl HostDirectory for Directory {
         let path = BOOT_CONFIG_PATH.trim_start_matches('/').to_owned();
         let files = vec![OverlayFile { path, mode: OVERLAY_MODE, content: content.into() }];
         Ok(BootFiles::Ready(Overlay { files, addresses, media, ..Overlay::default() }))
+    }
+
+    async fn started(&self, boot: &bessemer_pxe::BootId) -> Result<Option<u32>, DirectoryError> {
+        self.hosts.started(BootId(Uuid::from_u128(boot.0))).await.map_err(DirectoryError::new)
     }
 
     async fn looping(&self, boot: &bessemer_pxe::BootId, starts: u32) -> Result<(), DirectoryError> {

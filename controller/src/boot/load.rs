@@ -7,8 +7,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use bessemer_pxe::{
-    Config, FirmwareTls, Interface, InterfaceV6, Ipxe, Media, Mode, Pool, Prefix, Ramdisk, Reach, Route, Subnet,
-    SubnetV6,
+    BootServer, Config, FirmwareTls, Interface, InterfaceV6, Ipxe, Media, Mode, Pool, Prefix, Ramdisk, Reach, Route,
+    Subnet, SubnetV6,
 };
 use bytes::Bytes;
 
@@ -75,9 +75,8 @@ pub(crate) async fn load(file: &BootFile) -> Result<Config, Problems> {
         arm64: read_if("ipxe.arm64", file.ipxe.arm64.as_deref(), &mut problems).await,
     };
     config.media.uki = read_if("uki", file.uki.as_deref(), &mut problems).await;
-    if problems.0.is_empty() {
-        problems.keep("all together", config.check());
-    }
+    let found = BootServer::check(&config).await;
+    problems.0.extend(found.into_iter().map(|error| error.to_string()));
     if problems.0.is_empty() { Ok(config) } else { Err(problems) }
 }
 
@@ -220,9 +219,16 @@ mod tests {
 
     #[tokio::test]
     async fn all_that_is_wrong_is_said_at_once() {
-        let text = "interfaces:\n- name: bessemer-none\nsubnets:\n- {prefix: 10.78.0.0/33}\n- {prefix: 10.79.0.0/24, pool: 10.79.0.9}\n\
-                    controllers: ['http://10.0.0.5']\nramdisk: /nonexistent\nipxe: {x64: /nonexistent/ipxe.efi}\n";
-        let said = load(&parse(text).unwrap()).await.unwrap_err().to_string();
+        let dir = tempfile::tempdir().unwrap();
+        let page = dir.path().join("page");
+        std::fs::write(&page, "<!DOCTYPE html>".repeat(5000)).unwrap();
+        let text = format!(
+            "interfaces:\n- name: bessemer-none\nsubnets:\n- {{prefix: 10.78.0.0/33}}\n- {{prefix: 10.79.0.0/24, pool: 10.79.0.9}}\n\
+                    controllers: ['http://10.0.0.5']\nramdisk: /nonexistent\nipxe: {{x64: /nonexistent/ipxe.efi, bios: {page}}}\n\
+                    uki: {page}\niso: {page}\ntls: {{port: 8443, certificate: {page}, key: {page}}}\n",
+            page = page.display()
+        );
+        let said = load(&parse(&text).unwrap()).await.unwrap_err().to_string();
         for part in [
             "interfaces: bessemer-none: interface bessemer-none does not exist",
             "subnets: 10.78.0.0/33: `10.78.0.0/33` is no IPv4 network",
@@ -230,6 +236,10 @@ mod tests {
             "controllers: `http://10.0.0.5` is no https:// URL",
             "ramdisk: cannot read /nonexistent/vmlinuz",
             "ipxe.x64: cannot read /nonexistent/ipxe.efi",
+            "iPXE for BIOS is",
+            "UKI",
+            "ISO",
+            "TLS",
         ] {
             assert!(said.contains(part), "{part}: {said}");
         }

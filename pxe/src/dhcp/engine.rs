@@ -201,6 +201,7 @@ impl Engine {
                     DirectoryError::Exhausted(_) | DirectoryError::ExhaustedV6(_) | DirectoryError::NoAddress(_) => {
                         Trouble::PoolExhausted
                     }
+                    DirectoryError::Contradiction(_) => Trouble::Contradiction,
                     DirectoryError::Unavailable(_) => Trouble::Directory,
                 };
                 self.observer.metrics.trouble(protocol, trouble);

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tracing::{error, warn};
@@ -25,6 +25,9 @@ use crate::script::{InvalidValue, KernelLine, Start, paths};
 const REFUSED: &str = "this boot is not served";
 /// Said by the script that turns a looping host off.
 const LOOPING: &str = "this boot was started too often without coming to an end, so this host is turned off";
+
+/// A BMC reads the beginning of a drive several times in one boot, which may take long.
+const SLOWER: u32 = 10;
 
 const NO_SUCH_FILE: Refusal = Refusal::not_found("no such file of a boot");
 
@@ -107,10 +110,18 @@ impl Boots {
             Admitted::Overlay(overlay) => overlay,
             Admitted::Live(url) => return script(site.scripts.live(&url)),
         };
-        let starts = starts && matches!(file, paths::SCRIPT | paths::SCRIPT_ARM64 | paths::UKI);
+        let same_start = match file {
+            paths::SCRIPT | paths::SCRIPT_ARM64 | paths::UKI => Some(self.breaker.same_start()),
+            paths::ISO => Some(self.breaker.same_start() * SLOWER),
+            _ => None,
+        };
         // A machine that nobody owns is nobody's to turn off.
         let is_owned = !overlay.files.is_empty();
-        if starts && is_owned && self.is_looping(boot_id, site).await {
+        if let Some(same_start) = same_start.filter(|_| starts && is_owned)
+            && self.is_looping(boot_id, same_start, site).await
+            // A drive that cannot be read is passed by, on to the disk. The directory knows.
+            && file != paths::ISO
+        {
             // As for what is refused: iPXE asks DHCP again and is held.
             return match site.program(paths::IPXE_EFI).filter(|_| file == paths::UKI) {
                 Some(ipxe) => Ok(ipxe),
@@ -145,8 +156,15 @@ impl Boots {
         }
     }
 
-    async fn is_looping(&self, boot_id: BootId, site: &Site) -> bool {
-        match self.breaker.start(boot_id, Instant::now()) {
+    async fn is_looping(&self, boot_id: BootId, same_start: Duration, site: &Site) -> bool {
+        if self.breaker.start(boot_id, same_start, Instant::now()) {
+            match ask(site.observer.directory.started(&boot_id)).await {
+                Ok(Some(count)) => self.breaker.raise(boot_id, count),
+                Ok(None) => {}
+                Err(error) => warn!(%boot_id, %error, "a start is counted by this server alone"),
+            }
+        }
+        match self.breaker.verdict(boot_id) {
             Verdict::Go => false,
             Verdict::StillBroken => true,
             Verdict::Broken(starts) => {

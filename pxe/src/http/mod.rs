@@ -96,9 +96,28 @@ pub(crate) async fn start(parts: &mut Parts) -> Result<Vec<SocketAddrV4>, Error>
     Ok(addresses)
 }
 
-/// Reads and checks everything that is served, so that what is broken is said now and not by a host's firmware.
+/// All that is wrong with what is to be served, so that it is said at once and not by a host's firmware.
+pub(crate) async fn findings(config: &Config) -> Vec<Error> {
+    let mut found: Vec<Error> =
+        programs::findings(config).into_iter().map(|why| InvalidConfig::from(why).into()).collect();
+    for ramdisk in [Some(&config.ramdisk), config.media.arm64.as_ref()].into_iter().flatten() {
+        found.extend(System::new(ramdisk).err().map(|why| InvalidConfig::from(why).into()));
+    }
+    found.extend(config.media.uki.clone().and_then(|uki| Uki::parse(uki).err()).map(Into::into));
+    found.extend(open_iso(config).await.err());
+    found.extend(tls_speech(config).err());
+    found
+}
+
+async fn open_iso(config: &Config) -> Result<Option<Iso>, Error> {
+    let Some(path) = config.media.iso.clone() else { return Ok(None) };
+    let opened = tokio::task::spawn_blocking(move || Iso::open(&path)).await;
+    Ok(Some(opened.map_err(|error| Error::Internal(error.to_string()))??))
+}
+
+/// Reads and checks everything that is served.
 async fn site(config: &Config, parts: &Parts) -> Result<Site, Error> {
-    programs::check(config).map_err(InvalidConfig::from)?;
+    programs::findings(config).into_iter().next().map_or(Ok(()), Err).map_err(InvalidConfig::from)?;
     let ipxe = &config.ipxe;
     let programs = [
         (paths::IPXE_EFI, Some(&ipxe.x64)),
@@ -109,13 +128,7 @@ async fn site(config: &Config, parts: &Parts) -> Result<Site, Error> {
     if uki.as_ref().is_some_and(Uki::is_signed) {
         info!("the UKI is signed: it is served unchanged, and the agent's overlay does not travel with it");
     }
-    let iso = match config.media.iso.clone() {
-        None => None,
-        Some(path) => {
-            let opened = tokio::task::spawn_blocking(move || Iso::open(&path)).await;
-            Some(opened.map_err(|error| Error::Internal(error.to_string()))??)
-        }
-    };
+    let iso = open_iso(config).await?;
     let programs = programs.into_iter().filter_map(|(name, program)| Some((name, Tagged::from(program?.clone()))));
     Ok(Site {
         scripts: Scripts::new()?,

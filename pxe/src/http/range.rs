@@ -23,6 +23,12 @@ pub(super) fn wanted(range: Option<&str>, if_range: Option<&str>, etag: Option<&
     range.and_then(|value| parse(value, len)).unwrap_or(Wanted::All)
 }
 
+/// Whether the first octet is wanted.
+pub(super) fn begins(range: Option<&str>) -> bool {
+    let first = range.and_then(|value| value.trim().split_once('=')?.1.split_once('-')).map(|(first, _)| first.trim());
+    first.is_none_or(|first| !first.is_empty() && first.bytes().all(|digit| digit == b'0'))
+}
+
 fn parse(value: &str, len: u64) -> Option<Wanted> {
     let (unit, range) = value.trim().split_once('=')?;
     if !unit.eq_ignore_ascii_case("bytes") {
@@ -54,6 +60,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_rest_of_a_file_is_no_beginning() {
+        for (value, is) in
+            [("bytes=0-", true), ("bytes=0-9", true), ("bytes = 00-1", true), ("bytes=10-", false), ("bytes=-5", false)]
+        {
+            assert_eq!(begins(Some(value)), is, "{value}");
+        }
+        assert!(begins(None) && begins(Some("lines")));
+    }
 
     #[test]
     fn ranges() {

@@ -13,6 +13,7 @@ use super::connection::Peer;
 use super::content::{Content, Tagged};
 use super::images;
 use super::path::segments;
+use super::range;
 use super::reply::{BINARY, EFI, Refusal, TEXT};
 use super::request::{Client, Method, Request};
 use crate::identity::BootId;
@@ -73,7 +74,7 @@ impl Site {
                 let boot_id = boot_id.parse().map_err(|_| Refusal::not_found("not a boot id"))?;
                 story.boot_id = Some(boot_id);
                 // A HEAD starts nothing, and neither does the rest of a file whose start was fetched.
-                let starts = request.method == Method::Get && request.range.is_none();
+                let starts = request.method == Method::Get && range::begins(request.range.as_deref());
                 let (content, why) = self.boots.file(boot_id, file, peer, starts, self).await?;
                 story.why = why;
                 Ok(content)

@@ -45,6 +45,8 @@ fn boot(id: u128, file: &str) -> String {
 struct Boots {
     told: Mutex<Vec<Exchange>>,
     loops: Mutex<Vec<(BootId, u32)>>,
+    /// Starts of any boot.
+    started: Mutex<u32>,
     /// How often it cannot be told of a loop.
     deaf: Mutex<u32>,
 }
@@ -81,6 +83,12 @@ impl HostDirectory for Boots {
             18 => return Ok(BootFiles::Live { url: live(), addresses: vec![[10, 77, 0, 9].into()] }),
             _ => return Ok(BootFiles::Unknown),
         }))
+    }
+
+    async fn started(&self, _: &BootId) -> Result<Option<u32>, DirectoryError> {
+        let mut started = self.started.lock().unwrap();
+        *started += 1;
+        Ok(Some(*started))
     }
 
     async fn looping(&self, boot_id: &BootId, starts: u32) -> Result<(), DirectoryError> {

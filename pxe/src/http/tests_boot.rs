@@ -175,6 +175,22 @@ async fn c106_in_the_place_of_a_wrong_custom_script_nothing_is_booted() {
     assert_eq!(told[0].why.as_deref(), Some("`ftp:// bad` is no http, https or tftp URL without spaces"));
 }
 
+/// By another server, or before this one was started.
+#[tokio::test]
+async fn starts_that_others_saw_count_and_so_does_a_uki_that_is_read_by_parts() {
+    let loops = LoopLimits { starts: 2, same_start: Duration::ZERO };
+    let server = serve(Settings { loops, ..Settings::default() });
+    let mut client = Client::connect(&server).await;
+    let part = |range: &str| format!("Range: bytes={range}\r\n");
+    assert_eq!(client.ask("GET", &boot(7, "boot.efi"), &part("0-9")).await.status, 206);
+    assert_eq!(client.ask("GET", &boot(7, "boot.efi"), &part("10-19")).await.status, 206);
+    assert_eq!(*server.directory.started.lock().unwrap(), 1);
+    *server.directory.started.lock().unwrap() = 2;
+    let script = String::from_utf8(client.get(&boot(7, "boot.ipxe")).await.body).unwrap();
+    assert!(script.contains("started too often"), "{script}");
+    assert_eq!(*server.directory.loops.lock().unwrap(), [(BootId(7), 3)]);
+}
+
 #[tokio::test]
 async fn a_boot_started_too_often_is_turned_off_and_told_once() {
     let loops = LoopLimits { starts: 2, same_start: Duration::ZERO };
@@ -184,7 +200,7 @@ async fn a_boot_started_too_often_is_turned_off_and_told_once() {
     // Neither sizes, parts, refusals nor other files are starts.
     for _ in 0..5 {
         client.ask("HEAD", &boot(7, "boot.efi"), "").await;
-        client.ask("GET", &boot(7, "boot.efi"), "Range: bytes=0-9\r\n").await;
+        client.ask("GET", &boot(7, "boot.efi"), "Range: bytes=5-9\r\n").await;
         client.get(&boot(7, "kernel")).await;
         client.get(&boot(9, "boot.ipxe")).await;
     }

@@ -3,27 +3,45 @@
 use std::net::IpAddr;
 
 use async_trait::async_trait;
-use bessemer_api::bessemer::{BootStep, BootTarget, HostRecord, HostRecordStatus};
-use bessemer_api::metal3::BareMetalHost;
-use bessemer_api::well_known::{HOST_DETACHED_ANNOTATION, HOST_PAUSED_ANNOTATION};
+use bessemer_api::bessemer::{BootStep, BootTarget, HostRecord, HostRecordStatus, StartsRecord};
+use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
+use bessemer_api::well_known::{HOST_DETACHED_ANNOTATION, HOST_PAUSED_ANNOTATION, HOST_STATUS_ANNOTATION};
 use bessemer_protocol::BootId;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::{Api, ResourceExt};
+use uuid::Uuid;
 
 use super::leases::{Holder, parse};
-use super::{api_trouble, write_trouble};
+use super::{api_trouble, smbios, write_trouble};
 use crate::hosts::Hosts;
 use crate::kubernetes::{Key, time, write};
 use crate::metal3::baremetalhost::host_id;
-use crate::outside::{AddressPool, BootDirectory, BootFilesView, BootTargetView, BootView, DirectoryError};
+use crate::outside::{AddressPool, BootDirectory, BootFilesView, BootTargetView, BootView, DirectoryError, WhoseView};
 
 #[async_trait]
 impl BootDirectory for Hosts {
+    fn whose(&self, macs: &[String], smbios_uuid: Option<Uuid>) -> WhoseView {
+        let (key, mac) = match self.known(macs) {
+            Known::Host(key, mac) => (key, mac),
+            Known::Nobody => return WhoseView::Nobody,
+            Known::Contradiction(why) => return WhoseView::Contradiction(why),
+        };
+        let record = self.cached_record(&key);
+        let known = record.and_then(|record| smbios::parse(record.status.as_ref()?.smbios_uuid.as_deref()?));
+        match known.zip(smbios_uuid) {
+            Some((known, found)) if smbios::differ(known, found) => WhoseView::Contradiction(format!(
+                "{mac} is of host {key}, whose SMBIOS UUID is {known}, not {found}: if its mainboard was replaced, delete the \
+                 HostRecord {key}"
+            )),
+            _ => WhoseView::Host,
+        }
+    }
+
     async fn target(&self, macs: &[String]) -> Result<BootTargetView, DirectoryError> {
         let key = match self.known(macs) {
             Known::Host(key, _) => key,
             Known::Nobody => return Ok(self.target_of_stranger(macs)),
-            Known::Contradiction => return Ok(BootTargetView::Unknown),
+            Known::Contradiction(_) => return Ok(BootTargetView::Unknown),
         };
         let (host, record) = match self.read(&key).await {
             Ok(read) => read,
@@ -88,6 +106,17 @@ impl BootDirectory for Hosts {
         }))
     }
 
+    async fn started(&self, boot: BootId) -> Result<Option<u32>, DirectoryError> {
+        let Some(key) = self.key_of_boot(boot) else { return Ok(None) };
+        for _ in 0..ATTEMPTS {
+            match self.note_start(&key, boot).await {
+                Err(DirectoryError::Busy(_)) => {}
+                result => return result,
+            }
+        }
+        Err(DirectoryError::Busy(format!("the record of host {key} is written by others all the time")))
+    }
+
     async fn gave_up(&self, boot: BootId, why: &str) -> Result<(), DirectoryError> {
         let Some(key) = self.key_of_boot(boot) else { return Ok(()) };
         for _ in 0..ATTEMPTS {
@@ -101,6 +130,9 @@ impl BootDirectory for Hosts {
     }
 }
 
+/// Within this time, what another boot server saw is the same start.
+const SAME_START: SignedDuration = SignedDuration::from_secs(30);
+
 /// Writers of the same record, one after the other, before one gives up.
 const ATTEMPTS: usize = 5;
 
@@ -110,8 +142,8 @@ enum Known {
     Host(Key, String),
     /// Nobody's.
     Nobody,
-    /// Of several hosts, or several hosts claim one of them: none is picked.
-    Contradiction,
+    /// Of several hosts, or several hosts claim one of them: none is picked. With the reason.
+    Contradiction(String),
 }
 
 impl Hosts {
@@ -119,12 +151,14 @@ impl Hosts {
         let mut found: Option<(Key, String)> = None;
         for mac in macs {
             match self.key_of_mac(mac) {
-                None if self.is_claimed(mac) => return Known::Contradiction,
+                None if self.is_claimed(mac) => {
+                    return Known::Contradiction(format!("several BareMetalHosts have {mac}: leave it in one"));
+                }
                 None => {}
                 Some(key) => match &found {
                     Some((known, _)) if *known != key => {
                         tracing::warn!(%known, other = %key, mac, "a machine has hardware addresses of two hosts");
-                        return Known::Contradiction;
+                        return Known::Contradiction(format!("it has a card of host {known}, and {mac} of host {key}"));
                     }
                     Some(_) => {}
                     None => found = Some((key, mac.clone())),
@@ -138,8 +172,24 @@ impl Hosts {
         match self.known(macs) {
             Known::Host(host, mac) => Some(Holder { mac, namespace: host.namespace.clone(), host: Some(host) }),
             Known::Nobody => self.stranger(macs, boots),
-            Known::Contradiction => None,
+            Known::Contradiction(_) => None,
         }
+    }
+
+    async fn note_start(&self, key: &Key, boot: BootId) -> Result<Option<u32>, DirectoryError> {
+        let (_, record) = self.read(key).await.map_err(|source| api_trouble(format!("host {key}"), source))?;
+        let Some(record) = record else { return Ok(None) };
+        let mut after = record.clone();
+        let (status, now) = (after.status.get_or_insert_default(), Timestamp::now());
+        let known = status.starts.take().filter(|starts| starts.boot == boot.to_string());
+        let count = known.as_ref().map_or(0, |starts| starts.count);
+        if known.is_some_and(|starts| now.duration_since(starts.last.0) < SAME_START) {
+            return Ok(Some(count));
+        }
+        let count = count.saturating_add(1);
+        status.starts = Some(StartsRecord { boot: boot.to_string(), count, last: time(now) });
+        let records: Api<HostRecord> = Api::namespaced(self.client().clone(), &key.namespace);
+        write(&records, &record, &after).await.map_err(write_trouble).map(|_| Some(count))
     }
 
     async fn note_gave_up(&self, key: &Key, boot: BootId, why: &str) -> Result<(), DirectoryError> {
@@ -163,7 +213,7 @@ impl Hosts {
 
 /// The stored target, as long as the host is ours to boot.
 fn target(host: &BareMetalHost, status: &HostRecordStatus, now: Timestamp) -> BootTargetView {
-    let Some(boot) = &status.boot else { return BootTargetView::Unknown };
+    let Some(boot) = &status.boot else { return undecided(host) };
     let annotations = host.annotations();
     let left_alone =
         annotations.contains_key(HOST_PAUSED_ANNOTATION) || annotations.contains_key(HOST_DETACHED_ANNOTATION);
@@ -191,9 +241,24 @@ fn target(host: &BareMetalHost, status: &HostRecordStatus, now: Timestamp) -> Bo
     }
 }
 
+/// Nothing was decided yet, or the record was deleted: its disk boots only where that is its own system's. A host without
+/// a BMC is nobody's to hold, and neither is one whose state is still to be restored.
+fn undecided(host: &BareMetalHost) -> BootTargetView {
+    let state = host.status.as_ref().map(|status| status.provisioning.state);
+    let is_managed = host.spec.bmc.as_ref().is_some_and(|bmc| !bmc.address.is_empty());
+    match state {
+        Some(ProvisioningState::Provisioned | ProvisioningState::ExternallyProvisioned) => BootTargetView::LocalDisk,
+        _ if host.spec.externally_provisioned == Some(true) => BootTargetView::LocalDisk,
+        _ if !is_managed => BootTargetView::Unknown,
+        None if host.annotations().contains_key(HOST_STATUS_ANNOTATION) => BootTargetView::Unknown,
+        _ => BootTargetView::PowerOff,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use bessemer_api::bessemer::BootRecord;
+    use bessemer_api::metal3::BmcDetails;
 
     use super::*;
 
@@ -231,7 +296,39 @@ mod tests {
             let status = HostRecordStatus { boot: Some(boot), ..HostRecordStatus::default() };
             assert_eq!(target(&host, &status, now), wanted, "{stored:?} {step:?} {expires} {paused}");
         }
-        let nothing = HostRecordStatus::default();
-        assert_eq!(target(&BareMetalHost::default(), &nothing, now), BootTargetView::Unknown);
+    }
+
+    #[test]
+    fn a_host_that_nothing_is_decided_about_is_held_unless_its_disk_is_its_own() {
+        use BootTargetView::{LocalDisk, PowerOff, Unknown};
+        use ProvisioningState::{
+            Deprovisioning, ExternallyProvisioned, Inspecting, Provisioned, Registering, Unmanaged,
+        };
+        for (state, external, bmc, annotation, wanted) in [
+            (None, false, true, "", PowerOff),
+            (None, false, true, HOST_PAUSED_ANNOTATION, PowerOff),
+            (None, false, true, HOST_DETACHED_ANNOTATION, PowerOff),
+            (None, false, true, HOST_STATUS_ANNOTATION, Unknown),
+            (None, false, false, "", Unknown),
+            (None, true, true, "", LocalDisk),
+            (Some(Registering), false, true, "", PowerOff),
+            (Some(Inspecting), false, true, HOST_PAUSED_ANNOTATION, PowerOff),
+            (Some(Deprovisioning), false, true, "", PowerOff),
+            (Some(Unmanaged), false, false, "", Unknown),
+            (Some(Provisioned), false, true, HOST_PAUSED_ANNOTATION, LocalDisk),
+            (Some(ExternallyProvisioned), true, false, "", LocalDisk),
+        ] {
+            let mut host = BareMetalHost::default();
+            host.spec.externally_provisioned = external.then_some(true);
+            host.spec.bmc = bmc.then(|| BmcDetails { address: "ipmi://10.0.0.1".to_owned(), ..BmcDetails::default() });
+            if let Some(state) = state {
+                host.status.get_or_insert_default().provisioning.state = state;
+            }
+            if !annotation.is_empty() {
+                host.annotations_mut().insert(annotation.to_owned(), String::new());
+            }
+            let said = target(&host, &HostRecordStatus::default(), Timestamp::now());
+            assert_eq!(said, wanted, "{state:?} {external} {bmc} {annotation}");
+        }
     }
 }

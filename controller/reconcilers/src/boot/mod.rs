@@ -5,6 +5,7 @@ mod directory;
 mod discovery;
 mod journal;
 mod leases;
+pub(crate) mod smbios;
 mod strangers;
 
 pub(crate) use discovery::Discovery;

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use async_trait::async_trait;
 use bessemer_protocol::{BootId, HostId, NetworkConfig};
 use jiff::Timestamp;
+use uuid::Uuid;
 
 /// What a machine shall boot, as stored by the BareMetalHost's `decide`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,9 +126,24 @@ pub enum DirectoryError {
     NoAddress(#[from] NoAddress),
 }
 
+/// Whose machine asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhoseView {
+    /// A host's.
+    Host,
+    /// Nobody's.
+    Nobody,
+    /// It cannot be told, for this reason: what it says of itself is of several hosts, or contradicts what is known. None
+    /// is picked, and it is no stranger either.
+    Contradiction(String),
+}
+
 /// Who the machines are. MACs are lower case with colons.
 #[async_trait]
 pub trait BootDirectory: Send + Sync {
+    /// Whose machine this is, as far as the caches know. The UUID is as it arrived, in either byte order.
+    fn whose(&self, macs: &[String], smbios_uuid: Option<Uuid>) -> WhoseView;
+
     /// What the machine with these MACs shall boot.
     ///
     /// # Errors
@@ -159,6 +175,13 @@ pub trait BootDirectory: Send + Sync {
     /// # Errors
     /// [`DirectoryError::Api`].
     async fn boot(&self, boot: BootId) -> Result<BootFilesView, DirectoryError>;
+
+    /// A machine starts this boot; asked once for each start. How often that happened by now, whichever boot server saw it;
+    /// none for a boot that is no host's.
+    ///
+    /// # Errors
+    /// [`DirectoryError`].
+    async fn started(&self, boot: BootId) -> Result<Option<u32>, DirectoryError>;
 
     /// The machine asked for this boot's files again and again, and no agent enrolled: `why` says what was seen. It is to
     /// be powered off with that reason.

@@ -12,7 +12,7 @@ mod workload;
 
 pub use agent_hub::{AgentHub, AgentHubError, AgentView, ItemView, Progress};
 pub use boot_directory::{
-    AddressPool, BootDirectory, BootFilesView, BootTargetView, BootView, DirectoryError, NoAddress,
+    AddressPool, BootDirectory, BootFilesView, BootTargetView, BootView, DirectoryError, NoAddress, WhoseView,
 };
 pub use host_authority::{AgentIdentity, HostAuthority, Refused, RoleIdentity};
 pub use workload::{ClusterKey, NodeAddressView, NodeView, WorkloadClusters, WorkloadError};

@@ -57,6 +57,11 @@ pub struct HostRecordStatus {
     #[text(..=16384)]
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub log_tail: String,
+    /// SMBIOS UUID of the machine that enrolled last.
+    #[text(..=64)]
+    pub smbios_uuid: Option<String>,
+    /// Starts of one boot, counted by whichever boot server saw them.
+    pub starts: Option<StartsRecord>,
     /// What happened, oldest first; at most [`HostRecordStatus::STORY_LINES`].
     #[list(atomic, ..=50)]
     pub story: Vec<StoryLine>,
@@ -76,6 +81,18 @@ impl HostRecordStatus {
         let surplus = self.story.len().saturating_sub(Self::STORY_LINES);
         self.story.drain(..surplus);
     }
+}
+
+/// How often a boot was started.
+#[api(no_default)]
+pub struct StartsRecord {
+    /// Boot id.
+    #[text(32..=36, ID)]
+    pub boot: String,
+    /// Starts.
+    pub count: u32,
+    /// When the last one was counted.
+    pub last: Time,
 }
 
 /// An unknown machine's report. Nothing in it is proven.

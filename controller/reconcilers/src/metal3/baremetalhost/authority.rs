@@ -14,6 +14,7 @@ use kube::{Api, ResourceExt};
 
 use super::observed::{claim, host_id};
 use super::seed_data;
+use crate::boot::smbios;
 use crate::hosts::Hosts;
 use crate::kubernetes::{Key, ReconcileError, is_deleting, time, write};
 use crate::outside::{AgentIdentity, HostAuthority, Refused, RoleIdentity};
@@ -28,9 +29,10 @@ impl HostAuthority for Hosts {
         let unknown = || Refused::for_good(format!("boot {boot} is over or was never started: power the host on anew"));
         let key = self.key_of_boot(boot).ok_or_else(unknown)?;
         let (host, record) = self.look_up(&key).await?;
-        let status = record.status.clone().unwrap_or_default();
+        let mut status = record.status.clone().unwrap_or_default();
         check_boot(&status, boot, Timestamp::now())?;
         check_identity(&host, identity, status.boot.as_ref().is_some_and(|boot| boot.media.is_some()))?;
+        check_uuid(&key, &mut status, identity)?;
         let id = host_id(&host).ok_or_else(unknown)?;
         self.note_enrolment(&key, &record, status, agent_version).await?;
         Ok(id)
@@ -318,6 +320,22 @@ fn check_identity(host: &BareMetalHost, identity: &HardwareIdentity, by_media: b
         )));
     }
     Ok(())
+}
+
+/// Compares the SMBIOS UUID with the one that enrolled before, or remembers it.
+fn check_uuid(host: &Key, status: &mut HostRecordStatus, identity: &HardwareIdentity) -> Result<(), Refused> {
+    let Some(found) = identity.smbios_uuid.as_deref().and_then(smbios::parse) else { return Ok(()) };
+    match status.smbios_uuid.as_deref().and_then(smbios::parse) {
+        Some(known) if smbios::differ(known, found) => Err(Refused::for_good(format!(
+            "this is not the machine that enrolled as {host} before: its SMBIOS UUID was {known}, now it is {found}; if its \
+             mainboard was replaced, delete the HostRecord {host}"
+        ))),
+        Some(_) => Ok(()),
+        None => {
+            status.smbios_uuid = Some(found.to_string());
+            Ok(())
+        }
+    }
 }
 
 fn api_trouble(error: &kube::Error) -> Refused {
