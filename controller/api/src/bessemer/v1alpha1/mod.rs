@@ -8,5 +8,5 @@ pub use boot_lease::{BootLease, BootLeaseSpec, DeclinedAddress};
 pub use boot_trace::{BootExchange, BootTrace, BootTraceSpec, BootTraceStatus};
 pub use host_record::{
     AgentRecord, BootRecord, BootStep, BootTarget, BootTrust, DiscoveredRecord, HostRecord, HostRecordSpec,
-    HostRecordStatus, NodeKeyRecord, ProgressRecord, RetryRecord, StoryLine, WorkKind, WorkRecord,
+    HostRecordStatus, NodeKeyRecord, ProgressRecord, RetryRecord, StartsRecord, StoryLine, WorkKind, WorkRecord,
 };
