@@ -105,7 +105,8 @@ async fn starts_of_a_boot_are_counted_once_whichever_server_saw_them() {
             "starts": starts,
         })
     };
-    record(&lab, "h0", record_of(json!({ "boot": boot.to_string(), "count": 4, "last": "2026-11-30T12:00:00Z" }))).await;
+    record(&lab, "h0", record_of(json!({ "boot": boot.to_string(), "count": 4, "last": "2026-11-30T12:00:00Z" })))
+        .await;
     let others = Site::start(lab.client.clone(), CancellationToken::new()).await.unwrap().hosts();
     tokio::time::timeout(common::PATIENCE, async {
         while lab.hosts.started(boot).await.unwrap().is_none() {
@@ -115,9 +116,11 @@ async fn starts_of_a_boot_are_counted_once_whichever_server_saw_them() {
     .await
     .unwrap();
     // Heard by both, and asked for again a moment later.
-    let counted = futures::future::join_all([others.started(boot), lab.hosts.started(boot), others.started(boot)]).await;
+    let counted =
+        futures::future::join_all([others.started(boot), lab.hosts.started(boot), others.started(boot)]).await;
     assert_eq!(counted.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [Some(5); 3]);
     // Another boot is counted anew.
-    lab.patch_status::<HostRecord>("h0", json!({ "status": { "starts": { "boot": BootId::random().to_string() } } })).await;
+    lab.patch_status::<HostRecord>("h0", json!({ "status": { "starts": { "boot": BootId::random().to_string() } } }))
+        .await;
     assert_eq!(others.started(boot).await.unwrap(), Some(1));
 }

@@ -89,7 +89,8 @@ impl Site {
         let claim = format!("metal/{hostname}");
         self.objects.boots.lock().unwrap().insert(boot, host);
         self.objects.deploying.lock().unwrap().insert(work, claim.clone());
-        let overlay = self.authority.boot().overlay(boot, &[format!("https://{GATEWAY}:{}", self.port)], 0).unwrap();
+        let overlay =
+            self.authority.boot().overlay(boot, &[format!("https://{GATEWAY}:{}", self.port)], 0, None).unwrap();
         let overlay: BootConfig = serde_json::from_slice(&overlay).unwrap();
         let ramdisk = KeyPair::generate().unwrap();
         let request = EnrolRequest {

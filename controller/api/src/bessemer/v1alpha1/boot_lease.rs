@@ -37,7 +37,6 @@ pub struct BootLeaseSpec {
     /// When it was allocated.
     pub first_seen: Option<Time>,
     /// Whether nobody else was found to have the address. Only then is it given to the machine.
-    #[schemars(extend("default" = false))]
     pub confirmed: bool,
     /// Addresses of this subnet that the machine found in use by another; given to nobody for a while.
     #[list(atomic, ..=8)]

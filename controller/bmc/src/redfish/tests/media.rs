@@ -338,6 +338,8 @@ impl std::io::Write for Logged {
 async fn no_secret_of_the_medium_comes_back_in_an_error_or_a_log() {
     let logged = Logged::default();
     let writer = logged.clone();
+    // With one subscriber alone tracing asks that of the thread that first comes by a place, which may be another test's: none.
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let subscriber =
         tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone());
     let _guard = tracing::subscriber::set_default(subscriber.finish());
