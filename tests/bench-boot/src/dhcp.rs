@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(discovers(text), Some(100.0));
         assert_eq!(discovers(""), None);
         let snmp = "Tcp: A B\nTcp: 1 2\nUdp: InDatagrams NoPorts OutDatagrams RcvbufErrors\nUdp: 10 1 8 2\n";
-        assert_eq!(Datagrams::read(snmp).unwrap().0, 11.0);
+        assert_eq!(Datagrams::read(snmp).unwrap().0, 12.0);
         assert!(Datagrams::read("Tcp: A\n").is_none());
     }
 }
