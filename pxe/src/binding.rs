@@ -45,9 +45,11 @@ impl Bindings {
     }
 
     /// Whether `peer` may have what belongs to the boot of a host with these leases. Those of subnets that another server
-    /// serves by now are of old times. A boot without any is bound to the first address that asks.
+    /// serves by now are of old times. A boot without any of the peer's kind is bound to the first address of that kind
+    /// that asks: a host with an IPv4 lease may boot over IPv6 with an address that nobody leased to it (SLAAC).
     pub(crate) fn admits(&self, boot_id: BootId, leases: &[IpAddr], peer: IpAddr, now: Instant) -> bool {
-        let mut ours = leases.iter().filter(|address| !self.is_foreign(**address)).peekable();
+        let alike = |address: &IpAddr| address.is_ipv4() == peer.is_ipv4();
+        let mut ours = leases.iter().filter(|address| alike(address) && !self.is_foreign(**address)).peekable();
         let has_lease = ours.peek().is_some();
         if ours.any(|address| *address == peer) {
             return true;
@@ -57,7 +59,7 @@ impl Bindings {
         }
         let mut boots = self.boots.lock().unwrap_or_else(PoisonError::into_inner);
         let bound = bound(&mut boots, boot_id, now);
-        let admitted = bound.addresses.is_empty() || bound.addresses.contains(&peer);
+        let admitted = !bound.addresses.iter().any(alike) || bound.addresses.contains(&peer);
         if admitted {
             bound.put(peer, now);
         }
@@ -144,6 +146,15 @@ mod tests {
     }
 
     #[test]
+    fn a_lease_of_the_other_kind_says_nothing() {
+        let (bindings, now) = (bindings(), Instant::now());
+        let (lease, v6) = (IpAddr::from([10, 78, 0, 4]), |last| IpAddr::from([0xfd77, 0, 0, 0, 0, 0, 0, last]));
+        assert!(bindings.admits(BOOT, &[lease], v6(1), now) && !bindings.admits(BOOT, &[lease], v6(2), now));
+        assert!(!bindings.admits(BOOT, &[lease, v6(2)], v6(1), now), "its own lease counts once it is known");
+        assert!(bindings.admits(BOOT, &[], at(1), now), "an address of each kind");
+    }
+
+    #[test]
     fn leases_count_in_subnets_of_ours_alone() {
         let now = Instant::now();
         let (ours, old) = (IpAddr::from([10, 78, 0, 5]), at(5));
@@ -154,7 +165,7 @@ mod tests {
             (&[old], at(9), true),
             // Another card of it is in a subnet of ours, this one is not.
             (&[ours, old], at(9), true),
-            (&[ours], "fd77::1".parse().unwrap(), false),
+            (&[ours], "fd77::1".parse().unwrap(), true),
             (&["fd77::1".parse().unwrap()], "fd77::1".parse().unwrap(), true),
             (&["fd77::1".parse().unwrap()], "fd77::2".parse().unwrap(), false),
         ] {
