@@ -65,7 +65,8 @@ where
     Ok(written)
 }
 
-/// Creates the object, or reads the one of that name.
+/// Creates the object, or reads the one of that name. One that was there and is gone again was somebody else's race:
+/// a conflict.
 pub(crate) async fn create_or_get<K>(api: &Api<K>, object: &K) -> Result<K, ReconcileError>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Serialize + DeserializeOwned,
@@ -73,7 +74,8 @@ where
     let what = || format!("{} {}", K::kind(&()), Key::of(object));
     match api.create(&PostParams::default(), object).await {
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
-            api.get(&object.name_any()).await.asking("read", what())
+            let there = api.get_opt(&object.name_any()).await.asking("read", what())?;
+            there.ok_or_else(|| ReconcileError::Conflict { what: what() })
         }
         result => result.asking("create", what()),
     }

@@ -37,7 +37,7 @@ impl Hosts {
         if let Some(known) = known {
             let mut after = BootLease { metadata: known.metadata.clone(), spec };
             after.labels_mut().insert(label.0, label.1);
-            return write(leases, &known, &after).await;
+            return rewrite(leases, &known, &after).await;
         }
         let mut metadata = ObjectMeta {
             name: Some(lease_name(&holder.mac, subnet)),
@@ -73,7 +73,19 @@ impl Hosts {
 pub(super) async fn confirm(leases: &Api<BootLease>, lease: &BootLease) -> Result<(), ReconcileError> {
     let mut after = lease.clone();
     after.spec.confirmed = true;
-    write(leases, lease, &after).await.map(drop)
+    rewrite(leases, lease, &after).await.map(drop)
+}
+
+/// One that is gone was taken back by another boot server, which decided on the same version: a lost race like any other.
+async fn rewrite(leases: &Api<BootLease>, before: &BootLease, after: &BootLease) -> Result<BootLease, ReconcileError> {
+    write(leases, before, after).await.map_err(|error| match error {
+        ReconcileError::Api { what, source, .. } if is_not_found(&source) => ReconcileError::Conflict { what },
+        error => error,
+    })
+}
+
+fn is_not_found(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.is_not_found())
 }
 
 /// Takes the address off this version of the lease: one that somebody confirmed meanwhile stays. With nothing else to
@@ -82,12 +94,12 @@ pub(super) async fn take_back(leases: &Api<BootLease>, lease: &BootLease) -> Res
     if !lease.spec.declined.is_empty() {
         let mut after = lease.clone();
         after.labels_mut().remove(BootLeaseSpec::ADDRESS_LABEL);
-        return write(leases, lease, &after).await.map(drop);
+        return rewrite(leases, lease, &after).await.map(drop);
     }
     let preconditions = Preconditions { uid: lease.uid(), resource_version: lease.resource_version() };
     let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
     match leases.delete(&lease.name_any(), &parameters).await {
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(error) if is_not_found(&error) => Ok(()),
         result => result.map(drop).asking("take back", format!("lease {}", Key::of(lease))),
     }
 }
