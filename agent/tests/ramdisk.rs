@@ -76,7 +76,7 @@ async fn a_machine_enrols_inspects_deploys_and_leaves() {
     let raw = image::image(IMAGE_MEGABYTES);
     let zst = zstd::bulk::compress(&raw, 3).unwrap();
     let (raw_digest, zst_digest) = (image::sha256(&raw), image::sha256(&zst));
-    println!("image: {} bytes raw, {} bytes zstd", raw.len(), zst.len());
+    println!("SIZE image: {} bytes raw, {} bytes zstd", raw.len(), zst.len());
     let images = image::serve(raw.clone(), zst.clone()).await;
     let mut controller = Controller::start().await;
     let disk_path = folder.path().join("disk");
@@ -98,7 +98,7 @@ async fn a_machine_enrols_inspects_deploys_and_leaves() {
         _ => None,
     });
     let request = request.await;
-    println!("enrolled {:.1} s after QEMU was started", machine.started.elapsed().as_secs_f32());
+    println!("WALL {:.1} s from power on to the enrolment", machine.started.elapsed().as_secs_f32());
     assert_eq!(request.token, config.token);
     assert_eq!(request.identity.macs, ["52:54:00:00:00:01"]);
     assert_eq!(request.identity.smbios_uuid.as_deref(), Some("7b1c9a0e-2f64-4a39-9c35-2d1e7d7f0001"));
@@ -165,7 +165,7 @@ async fn a_machine_enrols_inspects_deploys_and_leaves() {
         let report = deployed(outcome);
         let seconds = started.elapsed().as_secs_f64();
         println!(
-            "deploy {path}: {seconds:.1} s, {:.1} MB/s of image, {progress} progress messages",
+            "WALL {seconds:.1} s to deploy {path}, {:.1} MB/s of image, {progress} progress messages",
             raw.len() as f64 / 1e6 / seconds
         );
         assert!(progress as f64 <= seconds + 2.0, "more than one progress message a second");

@@ -87,7 +87,7 @@ pub async fn live(life: &Life) {
     let mut machine = parts.boot_ramdisk(life.medium, &config);
     let said = |event| matches!(event, Event::Up(Up::Hello { role: Role::Ramdisk, .. })).then_some(());
     controller.wait("hello", 120, said).await;
-    println!("agent: {:.1} s after power-on", machine.started.elapsed().as_secs_f32());
+    println!("WALL {:.1} s from power on to the agent's hello", machine.started.elapsed().as_secs_f32());
 
     let hardware = inspect(&mut controller).await;
     assert_eq!(hardware.storage.len(), kinds.len(), "{:?}", hardware.storage);
@@ -99,10 +99,19 @@ pub async fn live(life: &Life) {
     assert_eq!((erased.erased.len(), erased.skipped.len()), (1, kinds.len() - 1), "{erased:?}");
     assert!(is_blank(&parts.disks[0].1), "the disk is not erased");
     assert!(parts.disks[1..].iter().all(|(_, disk)| !is_blank(disk)), "another disk is erased");
-    println!("erased: {:.1} s, {}", machine.started.elapsed().as_secs_f32(), erased.erased[0].steps.join("; "));
+    println!(
+        "WALL {:.1} s from power on to the erased disk: {}",
+        machine.started.elapsed().as_secs_f32(),
+        erased.erased[0].steps.join("; ")
+    );
 
     let report = deploy(&mut controller, life, images, &served).await;
-    println!("deployed: {:.1} s, {} on {}", machine.started.elapsed().as_secs_f32(), report.format, report.disk.name);
+    println!(
+        "WALL {:.1} s from power on to the written disk: {} on {}",
+        machine.started.elapsed().as_secs_f32(),
+        report.format,
+        report.disk.name
+    );
     println!("{:?}; notes: {:?}; {:?}", report.partitions, report.notes, report.boot);
     assert_eq!(report.disk.serial_number, life.target.serial());
     assert_eq!(report.image_bytes, served.raw_size);
@@ -116,14 +125,16 @@ pub async fn live(life: &Life) {
     let Report::Leaving(left) = left else { panic!("{left:?}") };
     assert_eq!(left.how, life.leave, "{:?}", left.detail);
     let proof = if life.leave == LeaveHow::Kexec {
-        machine.says("PROOF ", 120).await
+        let proof = machine.says("PROOF ", 120).await;
+        println!("WALL {:.1} s from power on to the disk's system, by kexec", machine.started.elapsed().as_secs_f32());
+        proof
     } else {
         machine.ends(30).await;
-        println!("left: {:.1} s", machine.started.elapsed().as_secs_f32());
+        println!("WALL {:.1} s from power on to power off", machine.started.elapsed().as_secs_f32());
         drop(machine);
         let mut booted = parts.boot_disk();
         let proof = booted.says("PROOF ", 120).await;
-        println!("booted from the disk: {:.1} s", booted.started.elapsed().as_secs_f32());
+        println!("WALL {:.1} s from the next power on to the disk's system", booted.started.elapsed().as_secs_f32());
         proof
     };
     println!("{proof}");

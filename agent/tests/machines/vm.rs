@@ -163,7 +163,7 @@ impl Parts {
         let built = ramdisk::build(&spec).unwrap();
         let sum = built.vmlinuz_size + built.initrd_size;
         println!(
-            "kernel {} + drivers {} + agent {} = {sum} bytes",
+            "SIZE kernel {} + drivers {} + agent {} = {sum} bytes",
             built.vmlinuz_size, built.drivers_size, built.agent_size
         );
         assert!(sum <= 40_000_000);

@@ -127,7 +127,7 @@ impl Machine {
         let built = ramdisk::build(&spec).unwrap();
         let agent_size = std::fs::metadata(&spec.agent).unwrap().len();
         println!(
-            "ramdisk: agent of {agent_size} bytes, kernel {} of {} bytes, initrd of {} bytes",
+            "SIZE ramdisk: agent of {agent_size} bytes, kernel {} of {} bytes, initrd of {} bytes",
             built.kernel, built.vmlinuz_size, built.initrd_size
         );
         let mut initrd = std::fs::read(&built.initrd).unwrap();

@@ -158,7 +158,7 @@ async fn a_bmc_boots_the_agent_from_our_iso_with_the_overlay_of_this_boot() {
     let line = libvirt.line(&format!(" has {MARKER}/24")).await.unwrap();
     println!("{line}");
     println!(
-        "virtual media: {:.1} s from power on, {:.1} s in all",
+        "WALL {:.1} s from power on to the agent by virtual media, {:.1} s with the CD's insertion",
         on.elapsed().as_secs_f32(),
         begun.elapsed().as_secs_f32()
     );

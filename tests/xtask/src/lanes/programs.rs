@@ -141,6 +141,7 @@ fn run_part(part: &Part<'_>, how: &How, until: Instant, tally: &mut Tally) -> Re
         let took = deadline::show(elapsed().saturating_sub(begin));
         say(format!("{package} {name}: {} tests, {failed} failed, {took}", reader.seen()));
     }
+    reader.measured().iter().for_each(|line| println!("{line}"));
     if !finished.success {
         println!("{}", failures_of(&finished.output));
         if failed == 0 {

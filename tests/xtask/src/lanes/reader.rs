@@ -6,6 +6,9 @@ use crate::run;
 /// What a test prints, followed by the reason, when it cannot run here.
 const SKIP: &str = "SKIP ";
 
+/// What a line begins with that is to be read even where everything passed: how long something took, how large it is.
+const MEASURES: [&str; 2] = ["WALL ", "SIZE "];
+
 /// What a program of tests has told so far.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -14,6 +17,8 @@ pub(super) struct Reader {
     promised: usize,
     pub(super) failures: Vec<String>,
     skips: Vec<(String, String)>,
+    /// What was measured, each behind the name of its test.
+    measures: Vec<(String, String)>,
     /// Whose output is being shown.
     of: String,
 }
@@ -24,6 +29,8 @@ impl Reader {
             name.clone_into(&mut self.of);
         } else if let Some(reason) = line.strip_prefix(SKIP) {
             self.skips.push((self.of.clone(), reason.trim().to_owned()));
+        } else if MEASURES.iter().any(|mark| line.starts_with(mark)) {
+            self.measures.push((self.of.clone(), line.to_owned()));
         } else if let Some(count) = line.strip_prefix("running ").and_then(|rest| rest.split_whitespace().next()) {
             self.promised += count.parse::<usize>().unwrap_or_default();
         } else if let Some((name, result)) = line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... ")) {
@@ -44,6 +51,20 @@ impl Reader {
     /// How many tests it told of.
     pub(super) fn seen(&self) -> usize {
         self.passed + self.failures.len()
+    }
+
+    /// What was measured, a line each, under the name of the test where that begins.
+    pub(super) fn measured(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut of = "";
+        for (name, line) in &self.measures {
+            if of != name {
+                lines.push(format!("  {name}"));
+                of = name;
+            }
+            lines.push(format!("    {line}"));
+        }
+        lines
     }
 
     /// How many of those that were to run it did not tell of.
@@ -91,6 +112,35 @@ test result: FAILED. 3 passed; 1 failed; 1 ignored"
         assert_eq!(reader.failures, ["b"]);
         let skip = |name: &str, reason: &str| (name.to_owned(), reason.to_owned());
         assert_eq!(reader.skips, [skip("c", "needs a server"), skip("a", "not root")]);
+    }
+
+    #[test]
+    fn what_was_measured_is_told_though_all_passed() {
+        let mut reader = Reader::default();
+        for line in "\
+running 2 tests
+test a ... ok
+test b ... ok
+successes:
+---- a stdout ----
+   1.20 | booting
+WALL 7.9 s from power on to `INIT`
+WALL 9.0 s from power on to the end
+---- b stdout ----
+SIZE kernel 1 + agent 2 = 3 bytes"
+            .lines()
+        {
+            reader.line(line);
+        }
+        let told = [
+            "  a",
+            "    WALL 7.9 s from power on to `INIT`",
+            "    WALL 9.0 s from power on to the end",
+            "  b",
+            "    SIZE kernel 1 + agent 2 = 3 bytes",
+        ];
+        assert_eq!(reader.measured(), told);
+        assert_eq!((reader.seen(), reader.missing()), (2, 0));
     }
 
     #[test]
