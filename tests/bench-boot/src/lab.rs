@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 
 /// The servers' address, and the clients'.
 pub(crate) const SERVER: &str = "10.99.0.1";
-const CLIENT: &str = "10.99.0.2";
+pub(crate) const CLIENTS: [&str; 2] = ["10.99.0.2", "10.99.0.3"];
 pub(crate) const PREFIX: &str = "10.99.0.0/16";
 pub(crate) const FIRST: &str = "10.99.1.0";
 pub(crate) const LAST: &str = "10.99.200.255";
@@ -29,23 +29,19 @@ impl Lab {
         let (servers, clients) = (lab.servers.as_str(), lab.clients.as_str());
         let peer = ["type", "veth", "peer", "name", CLIENT_SIDE, "netns", clients];
         ip(&[&["-n", servers, "link", "add", SERVER_SIDE], peer.as_slice()].concat())?;
-        for (namespace, side, address) in [(servers, SERVER_SIDE, SERVER), (clients, CLIENT_SIDE, CLIENT)] {
-            ip(&["-n", namespace, "addr", "add", &format!("{address}/16"), "dev", side])?;
+        for (namespace, side, addresses) in [(servers, SERVER_SIDE, &[SERVER][..]), (clients, CLIENT_SIDE, &CLIENTS)] {
+            for address in addresses {
+                ip(&["-n", namespace, "addr", "add", &format!("{address}/16"), "dev", side])?;
+            }
             ip(&["-n", namespace, "link", "set", "lo", "up"])?;
             ip(&["-n", namespace, "link", "set", side, "up"])?;
         }
         Ok(lab)
     }
 
-    /// A program among the servers that has one processor, and not that of [`Lab::client_apart`].
+    /// A program among the servers that has one processor.
     pub(crate) fn server_apart(&self, program: &str) -> Command {
         inside_on(&self.servers, Some(0), program)
-    }
-
-    /// A program among the clients that has the last processor, if there are several.
-    pub(crate) fn client_apart(&self, program: &str) -> Command {
-        let last = std::thread::available_parallelism().map_or(1, usize::from) - 1;
-        inside_on(&self.clients, Some(last), program)
     }
 
     /// A program among the servers.
