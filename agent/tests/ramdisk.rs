@@ -8,8 +8,8 @@ use std::process::Command;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bessemer_protocol::{
-    BootConfig, BootId, Deploy, DeployReport, Digest, Down, FailureCode, HardwareDetails, HostId, Image, ImageFormat,
-    LeaveHow, Outcome, Report, Role, RootDeviceHints, Seed, Up, Work, WorkId, WorkItem,
+    BootConfig, BootId, BootstrapDelivery, Deploy, DeployReport, Digest, Down, FailureCode, HardwareDetails, HostId,
+    Image, ImageFormat, LeaveHow, Outcome, Report, Role, RootDeviceHints, Seed, Up, Work, WorkId, WorkItem,
 };
 use support::controller::{Controller, Event};
 use support::{image, machine};
@@ -31,7 +31,13 @@ fn deploy(port: u16, path: &str, digest: &Digest) -> Work {
         root: RootDeviceHints { serial_number: Some("disk0".into()), ..RootDeviceHints::default() },
         disk: None,
         keep: Vec::new(),
-        seed: Seed { hostname: "r1-u1".into(), instance_id: "i-1".into(), ..Seed::default() },
+        seed: Seed {
+            hostname: "r1-u1".into(),
+            instance_id: "i-1".into(),
+            // The image is no system, and takes no agent.
+            delivery: BootstrapDelivery::CloudInit,
+            ..Seed::default()
+        },
     })
 }
 

@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use bessemer_protocol::{
-    BootConfig, BootReport, Deploy, DeployReport, Disk, HostId, NodeCertificateRequest, NodeCertificateResponse,
-    NodeIdentity, SetBootEntry, WorkId, WriteSeed,
+    BootConfig, BootReport, BootstrapDelivery, Deploy, DeployReport, Disk, HostId, NodeCertificateRequest,
+    NodeCertificateResponse, NodeIdentity, SetBootEntry, WorkId, WriteSeed,
 };
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -91,24 +91,26 @@ async fn deploy_among(job: Job, list: impl Fn() -> Vec<disks::FoundDisk>) -> Res
         Ok(done) => {
             // The kernel mounts no partition of a disk that is held.
             drop(target);
-            let claimed = job.claim.is_some();
-            let done = blocking(move || Ok(settle(done, &chosen.name, claimed).report(chosen)));
+            let delivery = job.claim.as_ref().map(|_| job.order.seed.delivery);
+            let done = blocking(move || Ok(settle(done, &chosen.name, delivery)?.report(chosen)));
             done.await
         }
         Err(error) => Err(scrubbed(target, error).await),
     }
 }
 
-/// What makes a good disk better. Nothing that fails here makes it worse, so that all of it is notes.
-fn settle(mut done: Done, disk: &str, claimed: bool) -> Done {
+/// What makes a good disk better. Nothing that fails here makes it worse, so that all of it is notes; but for the agent where the user data
+/// wait for it: without it nobody would ever carry them out, nor say so.
+fn settle(mut done: Done, disk: &str, delivery: Option<BootstrapDelivery>) -> Result<Done, DeployError> {
     match &done.plan.root {
-        Some(root) => {
-            done.notes.extend(grow::grow(disk, root).err());
-            if claimed {
-                done.notes.extend(native::install(disk, root).unwrap_or_else(Some));
-            }
-        }
+        Some(root) => done.notes.extend(grow::grow(disk, root).err()),
         None => done.notes.push("the last partition is no Linux root and stays as it is".to_owned()),
+    }
+    if let Some(delivery) = delivery {
+        match with_agent(native::install(disk, done.plan.root.as_ref()), delivery) {
+            Ok(note) => done.notes.extend(note),
+            Err(cause) => return Err(scrubbed_anew(disk, cause)),
+        }
     }
     match disk::Target::open(disk) {
         Ok(target) => done.boot = firmware::set(&target, false),
@@ -117,7 +119,37 @@ fn settle(mut done: Done, disk: &str, claimed: bool) -> Done {
     for note in done.notes.iter().chain(&done.boot.notes) {
         info!("{note}");
     }
-    done
+    Ok(done)
+}
+
+/// What an image that cannot have the agent means to a host whose user data go by `delivery`.
+fn with_agent(
+    installed: Result<Option<String>, String>,
+    delivery: BootstrapDelivery,
+) -> Result<Option<String>, DeployError> {
+    match (installed, delivery) {
+        (Ok(note), _) => Ok(note),
+        (Err(why), BootstrapDelivery::CloudInit) => {
+            Ok(Some(format!("the agent was not put on the image ({why}); its cloud-init has to do without")))
+        }
+        (Err(why), BootstrapDelivery::Agent) => Err(DeployError::BadImage(format!(
+            "it has no agent that could be seen, and none could be put on it ({why}), so that nobody would carry out the \
+             bootstrap data: set the annotation bessemer.dev/bootstrap-delivery to cloud-init, or take an image with \
+             the agent or with an ext4 or XFS root as its last partition"
+        ))),
+    }
+}
+
+/// `cause`, and what became of a disk that was bootable already.
+fn scrubbed_anew(disk: &str, cause: DeployError) -> DeployError {
+    let cause = Box::new(cause);
+    match disk::Target::open(disk).and_then(|target| {
+        target.destroy_tables()?;
+        target.reread_partitions()
+    }) {
+        Ok(()) => DeployError::Scrubbed(cause),
+        Err(error) => DeployError::Unscrubbed { cause, disk: disk.to_owned(), scrub: error.to_string() },
+    }
 }
 
 /// Writes a new seed to the disk that an image is on.

@@ -10,7 +10,7 @@ use bessemer_image_formats::filesystem::FileSystem;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tracing::{info, warn};
 
-use super::partitions;
+use super::partitions::{self, OnDisk};
 use super::table::Place;
 use crate::ramdisk::leave::inside;
 
@@ -27,33 +27,58 @@ const UNITS: &str = "etc/systemd/system";
 const UNIT_NAME: &str = "bessemer-agent.service";
 const UNIT: &str = include_str!("../../../../images/src/os/files/bessemer-agent.service");
 
-/// Puts the agent on the partition `root` of `disk` if it is not there. The sentence says what was done or why nothing was; an image without the agent
-/// boots all the same.
-pub(super) fn install(disk: &str, root: &Place) -> Result<Option<String>, String> {
-    let without = |why: String| format!("the agent was not put on the image ({why}); its cloud-init has to do without");
-    let partitions = partitions::of(Path::new("/sys"), disk).map_err(without)?;
+/// Sees to it that the image on `disk` has the agent: puts it on the partition `root`, unless that or another partition carries it. Returns what was
+/// done in a sentence, or why the installed system has no agent.
+pub(super) fn install(disk: &str, root: Option<&Place>) -> Result<Option<String>, String> {
+    let partitions = partitions::of(Path::new("/sys"), disk)?;
+    let why = match root.map(|root| put_on(&partitions, root)) {
+        Some(Ok(done)) => return Ok(done),
+        Some(Err(why)) => why,
+        None => "its last partition is no Linux root".to_owned(),
+    };
+    let carried = partitions.iter().any(|partition| {
+        partition.holds.mount_name().is_some()
+            && mounted(partition, MountFlags::RDONLY, |root| Ok(is_on(root))) == Ok(true)
+    });
+    if carried { Ok(None) } else { Err(why) }
+}
+
+fn put_on(partitions: &[OnDisk], root: &Place) -> Result<Option<String>, String> {
     let partition = partitions
         .iter()
         .find(|partition| partition.number == root.number && partition.start == root.start)
-        .ok_or_else(|| without("the kernel does not show its partition".to_owned()))?;
+        .ok_or("the kernel does not show its partition")?;
     if !matches!(partition.holds, FileSystem::Ext { .. } | FileSystem::Xfs { .. }) {
-        return Err(without(format!("its root is {:?}, not ext4 or xfs", partition.holds)));
+        return Err(format!("its root is {:?}, not ext4 or xfs", partition.holds));
     }
-    let failed = |action: &str, error: &dyn std::fmt::Display| without(format!("{action}: {error}"));
-    fs::create_dir_all(MOUNT_POINT).map_err(|error| failed("make a mount point", &error))?;
+    mounted(partition, MountFlags::empty(), |root| put(root, Path::new(OURS)))
+}
+
+/// What `work` says of the file system of `partition`, which is mounted for that.
+fn mounted<T>(
+    partition: &OnDisk,
+    flags: MountFlags,
+    work: impl FnOnce(&Path) -> Result<T, String>,
+) -> Result<T, String> {
+    let failed = |action: &str, error: &dyn std::fmt::Display| format!("{action} {}: {error}", partition.device);
+    fs::create_dir_all(MOUNT_POINT).map_err(|error| failed("make a mount point for", &error))?;
     let kind = partition.holds.mount_name().unwrap_or("ext4");
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let flags = flags | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount(partition.device.as_str(), MOUNT_POINT, kind, flags, None).map_err(|error| failed("mount", &error))?;
-    let installed = put(Path::new(MOUNT_POINT), Path::new(OURS));
+    let result = work(Path::new(MOUNT_POINT));
     rustix::fs::sync();
     if let Err(error) = unmount(MOUNT_POINT, UnmountFlags::empty()) {
         warn!("cannot unmount {}: {error}", partition.device);
     }
-    installed.map_err(without)
+    result
+}
+
+fn is_on(root: &Path) -> bool {
+    PLACES.iter().any(|place| inside(root, place).is_some_and(|path| path.exists()))
 }
 
 fn put(root: &Path, agent: &Path) -> Result<Option<String>, String> {
-    if PLACES.iter().any(|place| inside(root, place).is_some_and(|path| path.exists())) {
+    if is_on(root) {
         return Ok(None);
     }
     let folder = |path: &str| inside(root, path).filter(|path| path.is_dir());

@@ -67,6 +67,23 @@ fn image(megabytes: usize) -> Vec<u8> {
     image
 }
 
+#[test]
+fn an_image_without_the_agent_is_refused_where_the_agent_has_to_bootstrap_and_boots_nothing() {
+    let without = || Err("its root is Btrfs".to_owned());
+    let note = super::with_agent(without(), BootstrapDelivery::CloudInit).unwrap().unwrap();
+    assert!(note.contains("Btrfs") && note.contains("cloud-init has to do without"), "{note}");
+    assert_eq!(super::with_agent(Ok(None), BootstrapDelivery::Agent).unwrap(), None);
+    let cause = super::with_agent(without(), BootstrapDelivery::Agent).unwrap_err();
+    let folder = tempfile::tempdir().unwrap();
+    let disk = used_disk(folder.path());
+    let error = super::scrubbed_anew(disk.to_str().unwrap(), cause);
+    assert_eq!(error.code(), FailureCode::BadImage);
+    let words = error.to_string();
+    assert!(["Btrfs", "bootstrap-delivery", "not made bootable"].iter().all(|word| words.contains(word)), "{words}");
+    let bytes = fs::read(&disk).unwrap();
+    assert!(bytes[..MIB].iter().chain(&bytes[bytes.len() - MIB..]).all(|byte| *byte == 0));
+}
+
 fn sha256(bytes: &[u8]) -> Digest {
     hash::of(bytes, DigestAlgorithm::Sha256)
 }
