@@ -35,7 +35,7 @@ pub(super) struct Found {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SeedError {
     /// Not deployed by us.
-    #[error("no partition is named {SEED_LABEL:?}: this host was not deployed with a seed")]
+    #[error("no partition or FAT is named {SEED_LABEL:?}: this host was not deployed with a seed")]
     Missing,
     /// A stale one could be taken for the right one.
     #[error("several partitions are named {SEED_LABEL:?}: {0}; wipe the disk that is not the root disk")]
@@ -50,13 +50,15 @@ pub(super) enum SeedError {
     },
 }
 
-/// Finds the partition by its GPT name and reads what is on it. One of that name without an identity of ours is not ours, such as what is left of an
+/// Finds the partition by its name, or in an MBR, which has none, by its FAT's, and reads what is on it. One of that name without an identity of ours is not ours, such as what is left of an
 /// earlier deployment on another disk.
 pub(super) fn read(sys: &Path, dev: &Path) -> Result<Found, SeedError> {
     let mut ours = Vec::new();
     let mut trouble = SeedError::Missing;
     for device in find(sys, dev) {
         match read_from(&device) {
+            // A disk with two paths shows its seed twice.
+            Ok(found) if ours.iter().any(|(_, other)| *other == found) => {}
             Ok(found) => ours.push((device, found)),
             Err(source) => trouble = SeedError::Unreadable { device, source },
         }
@@ -75,10 +77,28 @@ fn find(sys: &Path, dev: &Path) -> Vec<PathBuf> {
     let partition = |path: PathBuf| {
         let uevent = files::line(path.join("uevent"))?;
         let field = |name: &str| uevent.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-        let named = [SEED_LABEL, NOCLOUD_LABEL].contains(&field("PARTNAME")?);
-        named.then(|| field("DEVNAME").map(|name| dev.join(name)))?
+        let device = dev.join(field("DEVNAME")?);
+        let named = match field("PARTNAME") {
+            Some(name) => [SEED_LABEL, NOCLOUD_LABEL].contains(&name),
+            None => field("DEVTYPE") == Some("partition") && is_named_fat(&device),
+        };
+        named.then_some(device)
     };
     files::entries(sys.join("class/block")).into_iter().filter_map(partition).collect()
+}
+
+/// Whether it is a FAT of a seed's name, as the boot sector says (FAT12/16 and FAT32).
+fn is_named_fat(device: &Path) -> bool {
+    let mut sector = [0; 512];
+    if File::open(device).and_then(|mut file| file.read_exact(&mut sector)).is_err() {
+        return false;
+    }
+    [43, 71].iter().any(|at| {
+        let (label, kind) = sector.get(*at..).and_then(|rest| rest.split_at_checked(11)).unwrap_or_default();
+        let label = String::from_utf8_lossy(label);
+        let named = [SEED_LABEL, NOCLOUD_LABEL].iter().any(|name| label.trim_end().eq_ignore_ascii_case(name));
+        named && kind.starts_with(b"FAT")
+    })
 }
 
 fn read_from(device: &Path) -> io::Result<Found> {
@@ -110,7 +130,8 @@ mod tests {
         let file = File::create_new(path).unwrap();
         file.set_len(16 << 20).unwrap();
         let file = File::options().read(true).write(true).open(path).unwrap();
-        fatfs::format_volume(&file, fatfs::FormatVolumeOptions::new()).unwrap();
+        let options = fatfs::FormatVolumeOptions::new().volume_label(*b"config-2   ");
+        fatfs::format_volume(&file, options).unwrap();
         let volume = FileSystem::new(&file, FsOptions::new()).unwrap();
         for folder in ["bessemer", "openstack", "openstack/latest"] {
             volume.root_dir().create_dir(folder).unwrap();
@@ -129,7 +150,9 @@ mod tests {
         let partition = |name: &str, label: &str| {
             let path = sys.join("class/block").join(name);
             fs::create_dir_all(&path).unwrap();
-            let uevent = format!("MAJOR=254\nDEVNAME={name}\nDEVTYPE=partition\nPARTN=3\nPARTNAME={label}\n");
+            // An MBR has no names.
+            let label = if label.is_empty() { String::new() } else { format!("PARTNAME={label}\n") };
+            let uevent = format!("MAJOR=254\nDEVNAME={name}\nDEVTYPE=partition\nPARTN=3\n{label}");
             fs::write(path.join("uevent"), uevent).unwrap();
         };
         partition("vda1", "ESP");
@@ -156,6 +179,16 @@ mod tests {
         assert!(read(&sys, &dev).is_ok(), "what is no seed of ours does not count");
         fs::remove_file(dev.join("vdb3")).unwrap();
         seed_on(&dev.join("vdb3"), &identity);
+        assert_eq!(read(&sys, &dev).unwrap().identity, identity, "the same through another path");
+        fs::remove_file(dev.join("vdb3")).unwrap();
+        seed_on(&dev.join("vdb3"), &NodeIdentity { claim: "metal/m1".into(), ..identity.clone() });
         assert!(matches!(read(&sys, &dev), Err(SeedError::Several(_))));
+        for name in ["vda3", "vdb3"] {
+            fs::remove_dir_all(sys.join("class/block").join(name)).unwrap();
+        }
+        partition("vda3", "");
+        partition("vdc1", "");
+        fs::write(dev.join("vdc1"), [0; 4096]).unwrap();
+        assert_eq!(read(&sys, &dev).unwrap().identity, identity, "in an MBR");
     }
 }
