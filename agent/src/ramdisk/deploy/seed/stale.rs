@@ -161,7 +161,13 @@ fn seed_on(device: &File, is_partition: bool) -> Option<(String, bool)> {
         // Only told by its name.
         _ => return label.map(|label| (label, false)),
     };
-    let has_seed = top.unwrap_or_default().iter().any(|name| OF_A_SEED.contains(&name.replace('_', "-").as_str()));
+    // What cannot be looked into is not to be taken for empty.
+    let Some(top) = top else { return label.map(|label| (label, false)) };
+    let has_seed = top.iter().map(|name| name.replace('_', "-")).any(|name| {
+        OF_A_SEED
+            .iter()
+            .any(|known| name == *known || is_iso && name.len() == 8 && known.get(..8) == Some(name.as_str()))
+    });
     has_seed.then(|| (label.unwrap_or_default(), true))
 }
 
@@ -371,7 +377,8 @@ mod tests {
         fat(&devices.add("sdb", None), "CONFIG-2", FatType::Fat16, &["openstack"]);
         fat(&devices.add("sdc1", Some("sdc")), "config-2", FatType::Fat16, &["bessemer"]);
         fat(&devices.add("sdd", None), "CIDATA", FatType::Fat32, &["user-data"]);
-        iso(&devices.add("sde", None), "cidata", &["META_DAT.;1", "USER_DATA.;1"]);
+        // Level 1 has no more than eight letters.
+        iso(&devices.add("sde", None), "cidata", &["META_DAT.;1", "USER_DAT.;1"]);
         fat(&devices.add("sdf", None), "", FatType::Fat16, &["openstack"]);
         // What only looks like it.
         let alike = [devices.add("sdg1", Some("sdg")), devices.add("sdh1", Some("sdh")), devices.add("sdi", None)];
