@@ -31,7 +31,7 @@ const ROOMS: &[(&str, Lane)] = &[
 
 /// Programs of a room that are in another lane than the room.
 const PROGRAMS: &[(&str, &str, Lane)] =
-    &[("bessemer", "bmc", Lane::Bmc), ("bessemer-agent", "machines", Lane::Machines)];
+    &[("bessemer", "bmc", Lane::Bmc), ("bessemer", "boot", Lane::Boot), ("bessemer-agent", "machines", Lane::Machines)];
 
 /// Tests in the reconcilers' sources are told apart by module: these are of hosts, the others of clusters. Those beside
 /// the sources are of several reconcilers together and stay together: libtest does not know their program by name.
