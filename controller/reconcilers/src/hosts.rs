@@ -7,13 +7,15 @@ use bessemer_api::bessemer::{BootLease, HostRecord};
 use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
 use bessemer_protocol::{BootId, HostId};
 use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher;
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use crate::boot::{AT_ONCE, Discovery, Ledger, Looks};
-use crate::kubernetes::Key;
+use crate::kubernetes::{Feed, Key};
 use crate::metal3::baremetalhost::host_id;
-use crate::site::Site;
+use crate::site::{StartError, filled, sync_deadline};
 
 /// Implements [`crate::outside::HostAuthority`] and [`crate::outside::BootDirectory`].
 #[derive(Clone)]
@@ -55,12 +57,36 @@ fn has_nic(host: &BareMetalHost, mac: &str) -> bool {
 }
 
 impl Hosts {
-    pub(crate) fn new(site: &Site) -> Self {
+    /// For a boot server without controllers: starts watching, until `shutdown`, what it is asked about and nothing else,
+    /// and waits until it is known. It runs near the machines, with few rights: those that docs/boot.md gives it.
+    ///
+    /// # Errors
+    /// [`StartError`] when that takes too long.
+    pub async fn watch(client: Client, shutdown: CancellationToken) -> Result<Self, StartError> {
+        macro_rules! feed {
+            () => {
+                Feed::start(Api::all(client.clone()), watcher::Config::default(), |_| {}, shutdown.clone())
+            };
+        }
+        let (hosts, records, leases) = (feed!(), feed!(), feed!());
+        let deadline = sync_deadline();
+        filled(&hosts, deadline).await?;
+        filled(&records, deadline).await?;
+        filled(&leases, deadline).await?;
+        Ok(Self::new(client, hosts.store(), records.store(), leases.store()))
+    }
+
+    pub(crate) fn new(
+        client: Client,
+        hosts: Store<BareMetalHost>,
+        records: Store<HostRecord>,
+        leases: Store<BootLease>,
+    ) -> Self {
         Self {
-            client: site.client.clone(),
-            hosts: site.hosts.store(),
-            records: site.records.store(),
-            leases: site.leases.store(),
+            client,
+            hosts,
+            records,
+            leases,
             ledger: Arc::default(),
             looks: Arc::default(),
             line: Arc::new(Semaphore::new(AT_ONCE)),

@@ -2,7 +2,8 @@
 //!
 //! They see the outside (BMCs, agents, workload clusters) through the traits in [`outside`], and answer the agents'
 //! endpoint and the boot server about hosts ([`Hosts`]). They must not know how a packet, a stream or a certificate
-//! looks. [`Site::start`] fills the caches, [`Site::hosts`] answers questions, [`Site::run`] runs every controller.
+//! looks. [`Site::start`] fills the caches, [`Site::hosts`] answers questions, [`Site::run`] runs every controller;
+//! [`Hosts::watch`] answers questions alone.
 
 mod boot;
 mod bootstrap;

@@ -1,6 +1,8 @@
 //! Starts the caches and, over them, every controller.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +18,9 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::watcher;
-use kube::{Api, Client};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::bootstrap::kubeadmconfig::{self, KubeadmConfigReconciler};
@@ -84,11 +88,29 @@ impl Group {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The API did not list a kind in time.
-    #[error("the Kubernetes API did not list {kind} within {SYNC_DEADLINE:?}: are the CRDs installed?")]
+    #[error(
+        "the Kubernetes API did not list {kind} within {SYNC_DEADLINE:?}: are the CRDs installed, and may we list and watch it?"
+    )]
     NotSynced {
         /// Which kind.
-        kind: &'static str,
+        kind: Cow<'static, str>,
     },
+}
+
+/// When caches that start to be filled now have to be.
+pub(crate) fn sync_deadline() -> Instant {
+    Instant::now() + SYNC_DEADLINE
+}
+
+/// Waits until the cache of a kind is filled.
+pub(crate) async fn filled<K>(feed: &Feed<K>, deadline: Instant) -> Result<(), StartError>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+{
+    match tokio::time::timeout_at(deadline, feed.store().wait_until_ready()).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(StartError::NotSynced { kind: K::kind(&()) }),
+    }
 }
 
 /// One shared cache for each kind, and what is built on them.
@@ -144,30 +166,21 @@ impl Site {
     }
 
     async fn synced(&self) -> Result<(), StartError> {
-        let deadline = tokio::time::Instant::now() + SYNC_DEADLINE;
+        let deadline = sync_deadline();
         macro_rules! wait {
-            ($($feed:ident: $kind:literal),*) => {
-                $(
-                    let store = self.$feed.store();
-                    match tokio::time::timeout_at(deadline, store.wait_until_ready()).await {
-                        Ok(Ok(())) => {}
-                        Ok(Err(_)) | Err(_) => return Err(StartError::NotSynced { kind: $kind }),
-                    }
-                )*
+            ($($feed:ident),*) => {
+                $(filled(&self.$feed, deadline).await?;)*
             };
         }
-        wait!(
-            hosts: "BareMetalHost", records: "HostRecord", leases: "BootLease", secrets: "Secret", metal3_clusters: "Metal3Cluster",
-            metal3_machines: "Metal3Machine", clusters: "Cluster", machines: "Machine",
-            kubeadm_configs: "KubeadmConfig", control_planes: "KubeadmControlPlane"
-        );
+        wait!(hosts, records, leases, secrets, metal3_clusters, metal3_machines, clusters, machines);
+        wait!(kubeadm_configs, control_planes);
         Ok(())
     }
 
     /// What the agents' endpoint and the boot server may ask. Clones share their locks.
     #[must_use]
     pub fn hosts(&self) -> Hosts {
-        Hosts::new(self)
+        Hosts::new(self.client.clone(), self.hosts.store(), self.records.store(), self.leases.store())
     }
 
     /// Runs the controllers of `groups` until `shutdown`, and until the reconciles under way have ended.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use bessemer_reconcilers::Site;
+use bessemer_reconcilers::Hosts;
 use clap::Args;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -55,7 +55,7 @@ pub(crate) async fn run(options: BootOptions) -> anyhow::Result<()> {
     let start = async {
         let client = connect(options.kubeconfig.as_deref(), options.context.as_deref()).await?;
         let authority = site::open_for_boot(&client).await?;
-        let mut hosts = Site::start(client, stop.clone()).await?.hosts();
+        let mut hosts = Hosts::watch(client, stop.clone()).await?;
         if file.discovery {
             hosts = hosts.discovering(site::NAMESPACE);
         }

@@ -41,7 +41,7 @@ pub struct Lab {
     pub workload: Arc<FakeWorkload>,
     pub hosts: Hosts,
     outside: Outside,
-    server: ApiServer,
+    pub server: ApiServer,
     shutdown: CancellationToken,
     _dir: tempfile::TempDir,
 }
