@@ -53,12 +53,14 @@ pub(super) fn identify(envelope: &Envelope, peer: Ipv6Addr, interface: Arc<str>)
             macs.push(mac);
         }
     }
+    let arch = arch(options);
     Some(ClientIdentity {
         macs,
         duid: Some(duid.to_vec()),
         client_id: None,
-        smbios_uuid: uuid(duid),
-        arch: arch(options),
+        // An installed system's DUID-UUID is made of whatever it likes, such as its machine-id.
+        smbios_uuid: arch.and_then(|_| uuid(duid)),
+        arch,
         relay: nearest.map(|nearest| relay(envelope, nearest)),
         interface,
     })

@@ -40,7 +40,10 @@ fn hardware_addresses_are_found_where_they_are_told() {
         let client = identify(&envelope(&[(1, duid)], vec![]), peer.parse().unwrap(), "br0".into()).unwrap();
         assert_eq!(client.macs, macs, "{duid:?} {peer}");
         assert_eq!(client.duid.as_deref(), Some(duid));
-        assert_eq!(client.smbios_uuid.is_some(), duid == uuid);
+        assert_eq!(client.smbios_uuid, None, "an installed system's, which is no SMBIOS UUID");
+        let firmware = envelope(&[(1, duid), (61, &[0, 16])], vec![]);
+        let firmware = identify(&firmware, peer.parse().unwrap(), "br0".into()).unwrap();
+        assert_eq!(firmware.smbios_uuid.is_some(), duid == uuid);
     }
     for duid in [&[][..], &[0, 3], &[0; 133]] {
         assert_eq!(identify(&envelope(&[(1, duid)], vec![]), Ipv6Addr::LOCALHOST, "br0".into()), None, "{duid:?}");
