@@ -20,6 +20,10 @@ use crate::kubernetes::{is_deleting, time};
 impl Rules<'_> {
     /// Inspected, and not offered before nothing of a former user is on its disks.
     pub(super) fn preparing(&mut self) {
+        if self.seen.host.spec.externally_provisioned == Some(true) {
+            self.hand_over();
+            return;
+        }
         let mode = match cleaning_mode(&self.seen.host) {
             CleaningMode::Metadata => Some(EraseMode::Metadata),
             CleaningMode::Disabled => None,

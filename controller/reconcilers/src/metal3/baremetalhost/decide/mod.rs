@@ -164,7 +164,9 @@ impl<'a> Rules<'a> {
 
     fn available(&mut self) {
         let spec = &self.seen.host.spec;
-        if spec.online && spec.image.is_some() {
+        if spec.externally_provisioned == Some(true) {
+            self.hand_over();
+        } else if spec.online && spec.image.is_some() {
             self.enter(ProvisioningState::Provisioning);
             let (now, status) = (self.now, self.status());
             status.operation_history.provision.start = Some(time(now));

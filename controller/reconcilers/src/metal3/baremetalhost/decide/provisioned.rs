@@ -18,6 +18,12 @@ impl Rules<'_> {
         let on_disk = self.seen.status().provisioning.image.map(|image| image.url);
         let wanted = self.seen.host.spec.image.as_ref().map(|image| image.url.clone());
         if wanted.is_none() || on_disk.is_some() && on_disk != wanted {
+            if self.seen.host.spec.externally_provisioned == Some(true) {
+                // Metal3's webhook refuses this edit. Whoever made it does not want the disk erased.
+                let message = "spec.externallyProvisioned can be set of an available host only, and this one is                                provisioned: remove the flag to have it taken back and erased, or set the annotation                                baremetalhost.metal3.io/detached to have it left alone";
+                self.show_registration_error(message.to_owned());
+                return;
+            }
             self.take_back();
             return;
         }
@@ -26,6 +32,13 @@ impl Rules<'_> {
             return;
         }
         self.run_disk();
+    }
+
+    /// Lets a host that has no user of ours become somebody else's: nothing is written or erased any more.
+    pub(super) fn hand_over(&mut self) {
+        self.end_work("the host is externally provisioned");
+        self.enter(ProvisioningState::ExternallyProvisioned);
+        self.tell("externally provisioned", "what runs on it is left alone; if that is the ramdisk, restart it");
     }
 
     pub(super) fn externally_provisioned(&mut self) {

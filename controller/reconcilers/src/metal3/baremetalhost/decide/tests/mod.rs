@@ -373,3 +373,40 @@ fn a_paused_host_is_left_alone() {
     let decision = decide(&world.seen, world.now);
     assert_eq!((decision.effect, decision.host), (None, world.seen.host));
 }
+
+#[test]
+fn a_host_that_is_handed_over_is_neither_written_nor_erased() {
+    let mut world = World::available();
+    world.claim();
+    world.seen.host.spec.externally_provisioned = Some(true);
+    for _ in 0..5 {
+        assert_eq!(world.pass(), None);
+    }
+    assert_eq!((world.state(), world.boot().target), (ProvisioningState::ExternallyProvisioned, BootTarget::LocalDisk));
+
+    let mut world = World::in_ramdisk();
+    let item = world.sent();
+    world.seen.host.spec.externally_provisioned = Some(true);
+    world.answer(&item, world::inspected());
+    world.effect();
+    for _ in 0..5 {
+        assert_eq!(world.pass(), None, "the flag came before the erasure");
+    }
+    assert_eq!(world.state(), ProvisioningState::ExternallyProvisioned);
+}
+
+#[test]
+fn a_provisioned_host_that_is_called_external_is_not_erased_before_that_is_corrected() {
+    let mut world = World::released();
+    world.seen.host.spec.externally_provisioned = Some(true);
+    for _ in 0..5 {
+        assert_eq!(world.pass(), None);
+    }
+    assert_eq!(world.state(), ProvisioningState::Provisioned);
+    let (kind, message) = world.error();
+    assert_eq!(kind, Some(ErrorType::ProvisionedRegistration));
+    assert!(message.contains("spec.externallyProvisioned") && message.contains("detached"), "{message}");
+    world.seen.host.spec.externally_provisioned = None;
+    world.pass();
+    assert_eq!(world.state(), ProvisioningState::Deprovisioning);
+}
