@@ -17,7 +17,7 @@ use super::decide::{Decision, conclude};
 use super::effect::{Answer, BmcFailure, Effect, origin};
 use super::observe::Sight;
 use super::observed::{PowerView, host_id};
-use crate::kubernetes::{Asking, Key, ReconcileError, create_or_get, is_deleting, own, time, write};
+use crate::kubernetes::{Asking, Key, ReconcileError, create_or_get, delete, is_deleting, own, time, write};
 
 /// Attempts at writing what happened; true for the last.
 const LAST_ATTEMPT: [bool; 5] = [false, false, false, false, true];
@@ -33,6 +33,10 @@ impl HostReconciler {
             self.label(key, secret).await?;
         }
         let record = self.record(&records, host, sight.record.clone(), &decision.record).await?;
+        if let (Some(Effect::LetGo { .. }), Some(record)) = (&decision.effect, &record) {
+            // Nobody collects one that was made while the host was going.
+            delete(&records, record).await?;
+        }
         let host = write(&hosts, host, &dated(host, decision.host, Timestamp::now())).await?;
         let Some(effect) = decision.effect else { return Ok(next(decision.wake)) };
 
@@ -105,7 +109,9 @@ impl HostReconciler {
         self.power.remember(key, PowerView::Known { on, at }, at);
     }
 
-    /// The record as wanted; made when there was none and there is something to remember.
+    /// The record as wanted; made when there was none and there is something to remember. A deletion in the foreground takes
+    /// the record first, while the host waits for its erasure: what is remembered of that is then no longer the host's in
+    /// the eyes of the garbage collector.
     async fn record(
         &self,
         records: &Api<HostRecord>,
@@ -115,14 +121,16 @@ impl HostReconciler {
     ) -> Result<Option<HostRecord>, ReconcileError> {
         let before = match record {
             Some(record) => record,
-            None if *wanted == HostRecordStatus::default() || is_deleting(host) => return Ok(None),
+            None if *wanted == HostRecordStatus::default() => return Ok(None),
             None => {
                 let mut metadata = ObjectMeta {
                     name: host.metadata.name.clone(),
                     namespace: host.metadata.namespace.clone(),
                     ..ObjectMeta::default()
                 };
-                own(&mut metadata, host, true);
+                if !is_deleting(host) {
+                    own(&mut metadata, host, true);
+                }
                 create_or_get(records, &HostRecord { metadata, spec: HostRecordSpec {}, status: None }).await?
             }
         };

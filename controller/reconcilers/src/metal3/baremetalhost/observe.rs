@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bessemer_api::bessemer::{BootStep, BootTarget, HostRecord};
-use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
+use bessemer_api::metal3::{BareMetalHost, BareMetalHostStatus, ProvisioningState};
 use bessemer_api::well_known::{ENVIRONMENT_LABEL, ENVIRONMENT_VALUE};
 use bessemer_bmc::{Address, Bmc, Credentials, PowerState, Trust};
 use bessemer_protocol::NetworkConfig;
@@ -140,7 +140,7 @@ impl HostReconciler {
     /// The power state, read again only when it is too old for what waits for it.
     async fn power(&self, key: &Key, host: &BareMetalHost, record: Option<&HostRecord>, bmc: &dyn Bmc) -> PowerView {
         let status = host.status.clone().unwrap_or_default();
-        if status.good_credentials.credentials.is_none() || status.good_credentials != status.tried_credentials {
+        if !is_admitted(&status, is_deleting(host)) {
             return PowerView::Unknown;
         }
         let now = Timestamp::now();
@@ -161,6 +161,13 @@ impl HostReconciler {
     }
 }
 
+/// Whether the BMC is asked. Credentials that were not tried yet, or did not do, are left alone; but a deletion does not
+/// wait for better ones: that the BMC refuses them counts as a failure there.
+fn is_admitted(status: &BareMetalHostStatus, is_deleting: bool) -> bool {
+    status.good_credentials.credentials.is_some()
+        && (is_deleting || status.good_credentials == status.tried_credentials)
+}
+
 /// How old a reading may be.
 fn patience(host: &BareMetalHost, record: Option<&HostRecord>) -> Duration {
     let status = record.and_then(|record| record.status.as_ref());
@@ -176,4 +183,26 @@ fn patience(host: &BareMetalHost, record: Option<&HostRecord>) -> Duration {
 
 fn stale(at: Timestamp, patience: Duration, now: Timestamp) -> bool {
     Duration::try_from(now.duration_since(at)).unwrap_or_default() >= patience
+}
+
+#[cfg(test)]
+mod tests {
+    use bessemer_api::metal3::CredentialsStatus;
+    use k8s_openapi::api::core::v1::SecretReference;
+
+    use super::*;
+
+    #[test]
+    fn a_deletion_asks_the_bmc_with_credentials_that_are_not_good_yet() {
+        let credentials = |version: &str| CredentialsStatus {
+            credentials: Some(SecretReference::default()),
+            credentials_version: Some(version.to_owned()),
+        };
+        let mut status = BareMetalHostStatus { tried_credentials: credentials("8"), ..BareMetalHostStatus::default() };
+        assert!(!is_admitted(&status, true), "it never let us in");
+        status.good_credentials = credentials("7");
+        assert!(!is_admitted(&status, false) && is_admitted(&status, true));
+        status.good_credentials = credentials("8");
+        assert!(is_admitted(&status, false));
+    }
 }

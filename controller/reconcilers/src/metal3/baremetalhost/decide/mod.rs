@@ -19,6 +19,7 @@ mod notice;
 mod provisioned;
 mod provisioning;
 mod ramdisk;
+mod restore;
 mod seed;
 mod trust;
 mod work;
@@ -86,6 +87,10 @@ impl<'a> Rules<'a> {
 
     fn run(&mut self) {
         if self.seen.host.annotations().contains_key(HOST_PAUSED_ANNOTATION) {
+            return;
+        }
+        if self.restores() {
+            self.conditions();
             return;
         }
         if is_deleting(&self.seen.host) {

@@ -6,6 +6,7 @@ mod leaving;
 mod live;
 mod logs;
 mod media;
+mod restore;
 mod seed;
 mod trouble;
 mod trust;
