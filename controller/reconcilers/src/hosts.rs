@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bessemer_api::bessemer::{BootLease, HostRecord};
 use bessemer_api::metal3::{BareMetalHost, ProvisioningState};
+use bessemer_bmc::Address;
 use bessemer_protocol::{BootId, HostId};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
@@ -39,7 +40,21 @@ pub(crate) fn hosts_with_mac(hosts: &Store<BareMetalHost>, mac: &str) -> Vec<Arc
     hosts.state_filter(claims)
 }
 
-fn is_registered(host: &BareMetalHost) -> bool {
+/// The server behind a host's BMC address, however that is spoken to: name, port, and the system at it.
+pub(crate) fn server(host: &BareMetalHost) -> Option<(String, u16, Option<String>)> {
+    let address: Address = host.spec.bmc.as_ref()?.address.parse().ok()?;
+    Some((address.host().to_owned(), address.port(), address.system().map(str::to_owned)))
+}
+
+/// Every host with this server.
+pub(crate) fn hosts_with_server(
+    hosts: &Store<BareMetalHost>,
+    wanted: &(String, u16, Option<String>),
+) -> Vec<Arc<BareMetalHost>> {
+    hosts.state_filter(|host| server(host).as_ref() == Some(wanted))
+}
+
+pub(crate) fn is_registered(host: &BareMetalHost) -> bool {
     let state = host.status.as_ref().map(|status| status.provisioning.state).unwrap_or_default();
     !matches!(state, ProvisioningState::None | ProvisioningState::Unmanaged | ProvisioningState::Registering)
 }
@@ -206,5 +221,32 @@ impl Hosts {
         let hosts: Api<BareMetalHost> = Api::namespaced(self.client.clone(), &key.namespace);
         let records: Api<HostRecord> = Api::namespaced(self.client.clone(), &key.namespace);
         futures::try_join!(hosts.get_opt(&key.name), records.get_opt(&key.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bessemer_api::metal3::BmcDetails;
+
+    use super::*;
+
+    #[test]
+    fn one_server_is_one_however_it_is_spoken_to() {
+        let of = |address: &str| {
+            let mut host = BareMetalHost::new("h", Default::default());
+            host.spec.bmc = Some(BmcDetails { address: address.to_owned(), ..BmcDetails::default() });
+            server(&host)
+        };
+        let first = of("redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1");
+        assert!(first.is_some());
+        for (address, same) in [
+            ("redfish://10.0.0.1/redfish/v1/Systems/1", true),
+            ("redfish://10.0.0.1/redfish/v1/Systems/2", false),
+            ("redfish://10.0.0.2/redfish/v1/Systems/1", false),
+            ("redfish://10.0.0.1:8443/redfish/v1/Systems/1", false),
+            ("nonsense://", false),
+        ] {
+            assert_eq!(of(address) == first, same, "{address}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::HostReconciler;
 use super::budgets::{POWER_POLL, POWER_POLL_WAITING};
 use super::observed::{CredentialsView, Observed, PowerView, Seed, host_id};
 use super::seed_data::{self, SeedData};
-use crate::hosts::hosts_with_mac;
+use crate::hosts::{hosts_with_mac, hosts_with_server, is_registered, server};
 use crate::kubernetes::{Asking, Key, ReconcileError, is_deleting, jitter};
 
 /// What was seen, and what it takes to act on it.
@@ -50,6 +50,7 @@ impl HostReconciler {
             seed_data: self.seed_data(&host, key).await?,
             ramdisk_network: self.ramdisk_network(&host, key).await?,
             mac_twin: self.mac_twin(&host, key),
+            bmc_twin: self.bmc_twin(&host, key),
             host,
             credentials,
             power,
@@ -85,6 +86,15 @@ impl HostReconciler {
     fn mac_twin(&self, host: &BareMetalHost, key: &Key) -> Option<String> {
         let mac = host.spec.boot_mac_address.as_deref()?;
         let others = hosts_with_mac(&self.hosts, mac).into_iter().map(|other| Key::of(other.as_ref()));
+        others.filter(|other| other != key).map(|other| other.to_string()).min()
+    }
+
+    /// Looked for before a host is powered for the first time; one that is in use is not stopped for another's mistake.
+    fn bmc_twin(&self, host: &BareMetalHost, key: &Key) -> Option<String> {
+        if is_registered(host) {
+            return None;
+        }
+        let others = hosts_with_server(&self.hosts, &server(host)?).into_iter().map(|other| Key::of(other.as_ref()));
         others.filter(|other| other != key).map(|other| other.to_string()).min()
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Observed {
     pub(crate) ramdisk_network: Result<Option<NetworkConfig>, String>,
     /// Another host with the same boot MAC address, as `<namespace>/<name>`.
     pub(crate) mac_twin: Option<String>,
+    /// Another host with the same server behind its BMC's address, as `<namespace>/<name>`.
+    pub(crate) bmc_twin: Option<String>,
     /// Since when this controller runs: before, it could not hear any agent.
     pub(crate) started: Timestamp,
     /// How this site boots its hosts.

@@ -146,6 +146,14 @@ impl<'a> Rules<'a> {
             let message = "spec.bootMACAddress is missing: without it the host cannot be told from others on the boot \
                            network; set it to the MAC address of the NIC that boots";
             self.give_up(ErrorType::Registration, message.to_owned());
+        } else if let Some(other) = &self.seen.bmc_twin {
+            let address = self.seen.host.spec.bmc.as_ref().map(|bmc| bmc.address.as_str()).unwrap_or_default();
+            let message = format!(
+                "spec.bmc.address {address} leads to the server of host {other}: one server cannot be two hosts, and its \
+                 disks would be erased for this one; correct or delete one"
+            );
+            self.show_registration_error(message);
+            self.wake_in(MISSING_SECRET_POLL);
         } else if let Some(other) = &self.seen.mac_twin {
             let mac = self.seen.host.spec.boot_mac_address.as_deref().unwrap_or_default();
             let message = format!(

@@ -62,6 +62,22 @@ fn of_two_hosts_with_one_mac_none_is_registered() {
 }
 
 #[test]
+fn of_two_hosts_with_one_server_none_is_touched() {
+    let mut world = World::by_media();
+    world.seen.bmc_twin = Some("metal/r7-u13".to_owned());
+    assert_eq!(world.effect(), Effect::Identify);
+    for _ in 0..3 {
+        assert_eq!(world.pass(), None);
+    }
+    let (kind, message) = world.error();
+    assert_eq!(kind, Some(ErrorType::Registration));
+    assert!(message.contains("redfish-virtualmedia://10.0.0.1") && message.contains("metal/r7-u13"), "{message}");
+    world.seen.bmc_twin = None;
+    world.effect();
+    assert_eq!(world.error().0, None);
+}
+
+#[test]
 fn an_outage_of_the_bmc_at_power_on_ends_by_itself() {
     let mut world = World::new();
     world.effect();

@@ -46,6 +46,7 @@ impl World {
             seed_data: Ok(SeedData::default()),
             ramdisk_network: Ok(None),
             mac_twin: None,
+            bmc_twin: None,
             started: now,
             boot: BootSettings::default(),
             seed: Seed::fresh(0.0),
