@@ -1,6 +1,7 @@
 //! What a machine shall boot and which address it has: the answers to the boot server.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bessemer_api::bessemer::{BootStep, BootTarget, HostRecord, HostRecordStatus, StartsRecord};
@@ -17,6 +18,9 @@ use crate::hosts::Hosts;
 use crate::kubernetes::{Key, time, write};
 use crate::metal3::baremetalhost::host_id;
 use crate::outside::{AddressPool, BootDirectory, BootFilesView, BootTargetView, BootView, DirectoryError, WhoseView};
+
+/// What the API has to say what a host boots. A boot server waits three seconds for all of its answer.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 #[async_trait]
 impl BootDirectory for Hosts {
@@ -43,12 +47,12 @@ impl BootDirectory for Hosts {
             Known::Nobody => return Ok(self.target_of_stranger(macs)),
             Known::Contradiction(_) => return Ok(BootTargetView::Unknown),
         };
-        let (host, record) = match self.read(&key).await {
+        let (host, record) = match in_time(&key, self.read(&key)).await {
             Ok(read) => read,
             // What was true a moment ago: silence would take an unprovisioned host to the disk of a previous tenant.
-            Err(source) => match (self.cached(&key), self.cached_record(&key)) {
+            Err(error) => match (self.cached(&key), self.cached_record(&key)) {
                 (Some(host), Some(record)) => (Some(host.as_ref().clone()), Some(record.as_ref().clone())),
-                _ => return Err(api_trouble(format!("host {key}"), source)),
+                _ => return Err(error),
             },
         };
         let Some(host) = host else { return Ok(BootTargetView::Unknown) };
@@ -241,6 +245,14 @@ fn target(host: &BareMetalHost, status: &HostRecordStatus, now: Timestamp) -> Bo
     }
 }
 
+/// An API that is silent, as one behind a broken link is, counts as one that refuses.
+async fn in_time<T>(key: &Key, read: impl Future<Output = Result<T, kube::Error>>) -> Result<T, DirectoryError> {
+    match tokio::time::timeout(PATIENCE, read).await {
+        Ok(read) => read.map_err(|source| api_trouble(format!("host {key}"), source)),
+        Err(_) => Err(DirectoryError::Busy(format!("the Kubernetes API is silent about host {key}"))),
+    }
+}
+
 /// Nothing was decided yet, or the record was deleted: its disk boots only where that is its own system's. A host without
 /// a BMC is nobody's to hold, and neither is one whose state is still to be restored.
 fn undecided(host: &BareMetalHost) -> BootTargetView {
@@ -261,6 +273,13 @@ mod tests {
     use bessemer_api::metal3::BmcDetails;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_silent_api_does_not_hold_up_a_boot() {
+        let silent = std::future::pending::<Result<(), kube::Error>>();
+        let error = in_time(&Key::new("metal", "h0"), silent).await.unwrap_err();
+        assert!(error.to_string().contains("metal/h0"), "{error}");
+    }
 
     #[test]
     fn the_target_is_what_is_stored_while_it_can_be_booted() {
