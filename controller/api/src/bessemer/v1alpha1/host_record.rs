@@ -44,6 +44,8 @@ pub struct HostRecordStatus {
     pub work: Option<WorkRecord>,
     /// The image last written to the disk, as it was when it was written.
     pub written: Option<Image>,
+    /// Since when the disk may carry a seed of ours; set before a deployment is sent, none once that was erased.
+    pub seed_since: Option<Time>,
     /// When the system was asked to shut down; none while nobody waits for that.
     pub soft_off: Option<Time>,
     /// URL of the virtual CD that may be in the host's drive, written before it is inserted; none once it was ejected.

@@ -13,6 +13,7 @@ use kube::ResourceExt;
 
 use super::super::budgets::{ERASE_BUDGET, INSPECT_BUDGET, MAX_ERASE_ATTEMPTS_BEFORE_DELETE};
 use super::failure::Gate;
+use super::live::is_live;
 use super::work::WorkState;
 use super::{Rules, disks, notice};
 use crate::kubernetes::{is_deleting, time};
@@ -53,15 +54,24 @@ impl Rules<'_> {
     pub(super) fn deprovisioning(&mut self) {
         let mode = match cleaning_mode(&self.seen.host) {
             CleaningMode::Metadata => Some(EraseMode::Metadata),
-            CleaningMode::Disabled => self.decision.record.written.is_some().then_some(EraseMode::Seeds),
+            CleaningMode::Disabled => self.may_carry_seed().then_some(EraseMode::Seeds),
         };
         if mode.is_none_or(|mode| self.erase(mode, ErrorType::Provisioning)) {
             self.taken_back();
         }
     }
 
+    /// A deployment may have got as far as the seed whether or not its report was heard. A record that was lost has
+    /// forgotten it: what the host is known to run says as much.
+    fn may_carry_seed(&self) -> bool {
+        let record = &self.decision.record;
+        let runs = self.seen.status().provisioning.image;
+        record.seed_since.is_some() || record.written.is_some() || runs.is_some_and(|image| !is_live(&image))
+    }
+
     fn taken_back(&mut self) {
         self.decision.record.written = None;
+        self.decision.record.seed_since = None;
         let now = time(self.now);
         let status = self.status();
         status.provisioning.image = None;

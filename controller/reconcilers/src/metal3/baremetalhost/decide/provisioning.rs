@@ -82,6 +82,7 @@ impl Rules<'_> {
         }
         self.progress = Some(format!("writing {}", image.url));
         let claim = claim(&self.seen.host);
+        self.decision.record.seed_since.get_or_insert(time(self.now));
         match self.work(WorkKind::Deploy, Work::Deploy(deploy), claim, DEPLOY_BUDGET) {
             WorkState::Pending => {}
             WorkState::Failed(failure) => {

@@ -3,7 +3,7 @@
 use bessemer_api::bessemer::BootTarget;
 use bessemer_api::metal3::CleaningMode;
 use bessemer_api::well_known::{HOST_DETACHED_ANNOTATION, HOST_INSPECT_ANNOTATION, HOST_PAUSED_ANNOTATION};
-use bessemer_bmc::PowerAction;
+use bessemer_bmc::{BootDevice, BootOverride, PowerAction};
 use bessemer_protocol::{EraseMode, FailureCode, Outcome, Unlisted, Work, WorkItem};
 
 use super::super::super::budgets::{AGENT_GRACE, ERASE_BUDGET, MAX_ATTEMPTS, MAX_ERASE_ATTEMPTS_BEFORE_DELETE};
@@ -132,6 +132,28 @@ fn where_cleaning_is_disabled_the_seed_goes_all_the_same() {
     world.pass();
     world.pass();
     assert_eq!((world.state(), world.pass()), (ProvisioningState::Available, None));
+}
+
+#[test]
+fn where_cleaning_is_disabled_the_seed_of_a_deployment_without_a_report_goes_too() {
+    let disabled = |world: &mut World| world.seen.host.spec.automated_cleaning_mode = Some(CleaningMode::Disabled);
+    let (mut world, deploy) = World::deploying();
+    disabled(&mut world);
+    world.release();
+    let item = world.sent();
+    assert_ne!(item.id, deploy.id);
+    assert_eq!((order(&item).mode, world.state()), (EraseMode::Seeds, ProvisioningState::Deprovisioning));
+    world.answer(&item, erased());
+    world.effect();
+    assert_eq!((world.state(), world.record().seed_since), (ProvisioningState::Available, None));
+    // The same when the record was lost, and with it what was written.
+    let mut world = World::released();
+    disabled(&mut world);
+    world.seen.record = None;
+    assert_eq!(world.effect(), Effect::SetOverride(BootOverride::once(BootDevice::Pxe)));
+    assert_eq!(world.effect(), Effect::Power(PowerAction::Reset));
+    world.connect();
+    assert_eq!(order(&world.sent()).mode, EraseMode::Seeds);
 }
 
 #[test]
