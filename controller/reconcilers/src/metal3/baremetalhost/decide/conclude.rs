@@ -61,7 +61,7 @@ pub(crate) fn conclude(
             }
             record.tell(time(now), "virtual cd", "ejected");
         }
-        (Effect::Eject, Answer::Failed(failure)) if given_up(record) && !is_deleting(host) => {
+        (Effect::Eject, Answer::Failed(failure)) if given_up(host, record) && !is_deleting(host) => {
             tell_once(record, EJECT_FAILED, failure, now);
         }
         (Effect::Insert(_) | Effect::Eject, Answer::Failed(failure)) => {
@@ -84,7 +84,7 @@ pub(crate) fn conclude(
             }
         }
         (Effect::Power(action), Answer::Done) => powered(host, record, *action, now),
-        (Effect::Power(PowerAction::ForceOff), Answer::Failed(failure)) if given_up(record) => {
+        (Effect::Power(PowerAction::ForceOff), Answer::Failed(failure)) if given_up(host, record) => {
             tell_once(record, LOOP_BREAKER_FAILED, failure, now);
         }
         (Effect::Power(PowerAction::GracefulOff), Answer::Failed(failure)) if !failure.transient => {
@@ -144,8 +144,9 @@ fn tell_once(record: &mut HostRecordStatus, event: &str, failure: &BmcFailure, n
 }
 
 /// Nothing is tried any more before an edit.
-fn given_up(record: &HostRecordStatus) -> bool {
-    record.retry.as_ref().is_some_and(|retry| retry.not_before.is_none())
+fn given_up(host: &BareMetalHost, record: &HostRecordStatus) -> bool {
+    let generation = host.metadata.generation.unwrap_or_default();
+    record.retry.as_ref().is_some_and(|retry| retry.not_before.is_none() && retry.generation == generation)
 }
 
 fn power_failed(

@@ -7,7 +7,7 @@ use bessemer_api::bessemer::{BootRecord, BootStep};
 use bessemer_bmc::{BootDevice, BootLifetime, BootOverride, PowerAction};
 use bessemer_protocol::{Outcome, Role};
 
-use super::super::budgets::{LEAVE_BUDGET, POWER_POLL_WAITING};
+use super::super::budgets::{LEAVE_BUDGET, POWER_POLL, POWER_POLL_WAITING};
 use super::super::effect::Effect;
 use super::super::observed::{PowerView, boots_by_media};
 use super::{Rules, later};
@@ -74,6 +74,7 @@ impl Rules<'_> {
             PowerView::Known { on: true, .. } => {
                 self.progress = Some("it is switched off, to change its virtual cd".to_owned());
                 self.decision.effect = Some(Effect::Power(PowerAction::ForceOff));
+                self.wake_in(POWER_POLL);
             }
             PowerView::Failed(_) | PowerView::Unknown => self.power_unknown(),
         }

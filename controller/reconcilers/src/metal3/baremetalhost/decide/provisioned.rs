@@ -69,6 +69,7 @@ impl Rules<'_> {
         match self.seen.power {
             PowerView::Known { on: true, .. } => {
                 self.end_work("the host is switched off");
+                self.wake_in(POWER_POLL);
                 self.decision.effect = Some(Effect::Power(PowerAction::ForceOff));
             }
             PowerView::Known { on: false, .. } => {

@@ -113,6 +113,26 @@ fn a_host_that_cannot_even_be_switched_off_is_not_asked_in_a_loop() {
 }
 
 #[test]
+fn a_failure_after_an_edit_counts_though_the_host_was_given_up_before() {
+    let mut world = World::available();
+    world.seen.host.spec.online = false;
+    world.seen.host.metadata.generation = Some(4);
+    world.seen.record.as_mut().unwrap().retry = Some(bessemer_api::bessemer::RetryRecord {
+        not_before: None,
+        failures: 5,
+        generation: 3,
+        kind: None,
+        message: String::new(),
+    });
+    assert!(decide(&world.seen, world.now).wake.is_some());
+    let off = world.pass_with(|_| Some(Answer::Failed(failure(true))));
+    assert_eq!(off, Some(Effect::Power(PowerAction::ForceOff)));
+    let retry = world.record().retry.unwrap();
+    assert!(retry.not_before.is_some() && retry.generation == 4 && retry.failures == 1);
+    assert_eq!(world.error().0, Some(ErrorType::PowerManagement));
+}
+
+#[test]
 fn an_item_that_never_arrives_is_given_up() {
     let (mut world, item) = World::deploying();
     world.seen.agent.items.clear();
