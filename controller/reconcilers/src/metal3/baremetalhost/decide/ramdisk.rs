@@ -12,7 +12,7 @@ use super::super::effect::Effect;
 use super::super::observed::PowerView;
 use super::failure::Retry;
 use super::{Rules, clock, later};
-use crate::kubernetes::time;
+use crate::kubernetes::{is_deleting, time};
 
 impl Rules<'_> {
     /// Whether the agent of the current boot is there to work; takes the next step towards it otherwise.
@@ -66,6 +66,8 @@ impl Rules<'_> {
     fn new_boot(&mut self, on_failure: ErrorType) {
         let network = match &self.seen.ramdisk_network {
             Ok(network) => network.as_ref().and_then(|network| serde_json::to_value(network).ok()),
+            // A deletion does not wait for ever for somebody to mend it.
+            Err(why) if is_deleting(&self.seen.host) => return self.fail(on_failure, why.clone()),
             Err(why) => return self.show_until_mended(on_failure, why.clone()),
         };
         if self.decision.record.retry.is_none() {

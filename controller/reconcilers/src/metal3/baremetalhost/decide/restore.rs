@@ -16,7 +16,13 @@ impl Rules<'_> {
         let state = self.state();
         let is_new =
             matches!(state, ProvisioningState::None | ProvisioningState::Unmanaged | ProvisioningState::Registering);
-        match serde_json::from_str::<BareMetalHostStatus>(text) {
+        let kept = serde_json::from_str::<BareMetalHostStatus>(text).map_err(|error| error.to_string());
+        let kept = kept.and_then(|kept| match kept.provisioning.state {
+            // Every field of a status may be missing: a misspelt one must not pass for a new host's.
+            ProvisioningState::None => Err("it has no provisioning.state".to_owned()),
+            _ => Ok(kept),
+        });
+        match kept {
             Ok(kept) if is_new && kept.provisioning.state != state => {
                 let event = format!("status taken over from the annotation {HOST_STATUS_ANNOTATION}");
                 *self.status() = kept;
@@ -24,7 +30,7 @@ impl Rules<'_> {
             }
             Err(error) if is_new && !is_deleting(&self.seen.host) => {
                 let message = format!(
-                    "annotation {HOST_STATUS_ANNOTATION} is not the JSON of a status ({error}): correct it, or remove it \
+                    "annotation {HOST_STATUS_ANNOTATION} is not the JSON of a host's status ({error}): correct it, or remove it \
                      to have the host inspected and its disks erased like a new one's"
                 );
                 self.show_registration_error(message);

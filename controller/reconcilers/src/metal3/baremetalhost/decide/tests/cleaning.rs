@@ -323,6 +323,27 @@ fn a_host_deleted_while_it_is_erased_is_erased_to_the_end() {
 }
 
 #[test]
+fn a_deletion_does_not_wait_for_ever_for_the_ramdisks_network() {
+    let mut world = World::provisioned();
+    world.seen.ramdisk_network = Err("secret metal/network does not exist".to_owned());
+    world.delete();
+    for _ in 0..60 {
+        if world.seen.host.finalizers().is_empty() {
+            break;
+        }
+        world.pass();
+        world.wait(Duration::from_secs(600));
+    }
+    assert!(world.seen.host.finalizers().is_empty(), "{:?}", world.record().retry);
+    let told = world.record().story.into_iter().filter(|line| line.event == "deleting").map(|line| line.detail);
+    assert!(
+        told.clone().any(|line| line.contains("secret metal/network does not exist")),
+        "{:?}",
+        told.collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn a_deletion_does_not_wait_for_ever_for_a_disk_that_cannot_be_erased() {
     let (mut world, mut item) = World::deprovisioning();
     world.delete();

@@ -37,14 +37,19 @@ fn a_moved_host_is_what_it_was() {
 
 #[test]
 fn what_is_no_status_holds_a_new_host() {
-    let mut world = with("{\"provisioning\": 7}");
-    for _ in 0..3 {
-        assert_eq!(world.pass(), None);
+    for (text, why) in [("{\"provisioning\": 7}", "invalid type"), ("{\"provisionin\":{}}", "no provisioning.state")] {
+        let mut world = with(text);
+        for _ in 0..3 {
+            assert_eq!(world.pass(), None);
+        }
+        assert!(world.state() == ProvisioningState::Registering && is_there(&world));
+        let said = world.seen.host.status.clone().unwrap().error_message;
+        assert!(said.contains(HOST_STATUS_ANNOTATION) && said.contains(why), "{said}");
+        is_mended(world);
     }
-    assert!(world.state() == ProvisioningState::Registering && is_there(&world));
-    let status = world.seen.host.status.clone().unwrap();
-    assert!(status.error_message.contains(HOST_STATUS_ANNOTATION), "{}", status.error_message);
-    // Mended, it counts.
+}
+
+fn is_mended(mut world: World) {
     let kept = r#"{"operationalStatus":"OK","provisioning":{"state":"provisioned","ID":"x"}}"#;
     world.seen.host.annotations_mut().insert(HOST_STATUS_ANNOTATION.to_owned(), kept.to_owned());
     world.pass();
