@@ -297,14 +297,25 @@ async fn addresses_and_neighbours_are_those_of_the_wire() {
     let far = crate::ioctl::packet_socket(links.index("far-eth0").unwrap(), [0x88, 0xcc]).unwrap();
     // One frame of ours, from the far end to the bridges' group address, and one before it that says nothing.
     let frame = "0180c200000e 020000000001 88cc 02070402000000000104050573777037 0a056c65616631 0000".replace(' ', "");
-    for frame in ["0180c200000e02000000000188cc0000".to_owned(), frame] {
-        let bytes: Vec<u8> =
-            (0..frame.len()).step_by(2).map(|at| u8::from_str_radix(&frame[at..at + 2], 16).unwrap()).collect();
-        rustix::net::send(far.get_ref(), &bytes, rustix::net::SendFlags::empty()).unwrap();
-    }
+    let frames = ["0180c200000e02000000000188cc0000".to_owned(), frame].map(|frame| {
+        let octets = (0..frame.len()).step_by(2).map(|at| u8::from_str_radix(&frame[at..at + 2], 16).unwrap());
+        octets.collect::<Vec<_>>()
+    });
+    // As switches do, again and again: a link that just came up drops what is sent before the kernel has noticed.
+    let speaks = async {
+        let mut turns = tokio::time::interval(Duration::from_millis(100));
+        loop {
+            turns.tick().await;
+            for frame in &frames {
+                rustix::net::send(far.get_ref(), frame, rustix::net::SendFlags::empty()).unwrap();
+            }
+        }
+    };
     let awaited = BTreeSet::from([nic.index]);
-    let waited = listener.neighbours(&awaited);
-    let (heard, silent) = tokio::time::timeout(Duration::from_secs(10), waited).await.unwrap();
+    let (heard, silent) = tokio::select! {
+        never = speaks => never,
+        waited = tokio::time::timeout(Duration::from_secs(20), listener.neighbours(&awaited)) => waited.unwrap(),
+    };
     let neighbour = heard.get(&nic.index).unwrap();
     assert_eq!((neighbour.system_name.as_str(), neighbour.port_id.as_str()), ("leaf1", "swp7"));
     assert!(silent.is_empty());
