@@ -3,7 +3,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use bessemer_api::bessemer::BootTrace;
 use bessemer_api::metal3::BareMetalHost;
@@ -12,7 +12,11 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 
-struct Up(Child);
+struct Up {
+    child: Child,
+    /// Kept open: a program that cannot print ends.
+    _stdout: BufReader<ChildStdout>,
+}
 
 impl Up {
     /// The API and no controllers: nothing but the objects of the test.
@@ -22,16 +26,17 @@ impl Up {
         command.arg("--kubeconfig").arg(dir.join("kubeconfig"));
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
         assert!(line.starts_with("ready"), "{line}");
-        Self(child)
+        Self { child, _stdout: stdout }
     }
 }
 
 impl Drop for Up {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
