@@ -90,9 +90,8 @@ async fn a_reserved_address_is_its_cards_or_nobodys() {
         .await;
     }
     // Beside the pool, and in it; there nobody else gets it, though its host was never heard.
-    // The later change is known, so the earlier one is; what was read of the caches before is out of date after 100 ms.
+    // The host made later is known, so the earlier one is.
     until(&lab, 0, "10.9.0.200").await;
-    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     until(&lab, 2, "10.9.0.2").await;
     until(&lab, 1, "10.9.0.1").await;
 
